@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import subprocess
 import time
@@ -16,9 +17,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from tacit.api.endpoints import ENDPOINTS
 from tacit.api.routes import build_routes
 from tacit.app.engine import Engine
 from tacit.config.home import AGENT_SHELLS, TOKEN_VARIABLE, Home
@@ -63,8 +66,21 @@ def spoken_by(speaker: Speaker, app: Any) -> Any:
 
 
 def client_of(engine: Any, speaker: Speaker = Speaker.USER) -> TestClient:
-    """A client of the API of `engine` in this process, through which `speaker` speaks."""
-    return TestClient(spoken_by(speaker, Starlette(routes=build_routes(engine))), base_url="http://tacit")
+    """A client of the API of `engine` in this process, through which `speaker` speaks; it fails on a status that the document lacks."""
+    client = TestClient(spoken_by(speaker, Starlette(routes=build_routes(engine))), base_url="http://tacit")
+    client.event_hooks = {"response": [_require_declared_status]}
+    return client
+
+
+def _require_declared_status(response: httpx.Response) -> None:
+    for endpoint in ENDPOINTS:
+        pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(endpoint.path))
+        if endpoint.method == response.request.method and re.fullmatch(pattern, response.request.url.path):
+            declared = {*endpoint.statuses, *endpoint.errors}
+            assert response.status_code in declared, (
+                f"{endpoint.name} does not declare {response.status_code}"
+            )
+            return
 
 
 def at_terminal(

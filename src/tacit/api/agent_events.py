@@ -249,7 +249,9 @@ class AgentEndpoint:
 
     Attributes:
         host: the name in the path.
+        name: the id of the operation.
         about: its purpose.
+        description: when to use it.
         events: the shape of a request.
         shapes: those of `events` that are listed here and not at the endpoint before.
         reply: the shape of the answer.
@@ -257,7 +259,9 @@ class AgentEndpoint:
     """
 
     host: str
+    name: str
     about: str
+    description: str
     events: Any
     shapes: tuple[type[BaseModel], ...]
     reply: type[BaseModel]
@@ -311,7 +315,11 @@ _EXAMPLES: Mapping[str, Mapping[str, object]] = {
 AGENT_ENDPOINTS: tuple[AgentEndpoint, ...] = (
     AgentEndpoint(
         host="plain",
+        name="report_event",
         about="Tell of an event of an agent that keeps in its own history what it is given.",
+        description="Send each event when it happens, and insert `context` of the answer where the event says. An empty"
+        " body means that there is nothing to insert. The answer comes within the deadline of `X-Tacit-Deadline-Ms`; on any"
+        " failure go on without memory. docs/guide/bring-your-own-agent.md explains when to send which event.",
         events=AgentEvent,
         shapes=PLAIN_EVENTS,
         reply=AgentReply,
@@ -319,7 +327,10 @@ AGENT_ENDPOINTS: tuple[AgentEndpoint, ...] = (
     ),
     AgentEndpoint(
         host="library",
+        name="report_library_event",
         about="Tell of an event of a program that puts the same texts into every request; its history stays without them.",
+        description="It is for a wrapper of a model's API: `system` goes to the end of the system prompt of every request from"
+        " now on, `text` to the end of the message or tool result that the event is about, also when that is sent again.",
         events=LibraryEvent,
         shapes=LIBRARY_EVENTS,
         reply=LibraryReply,

@@ -25,6 +25,10 @@ def _no_document() -> Mapping[str, Any]:
     raise DaemonUnavailable("Nothing is served here.")
 
 
+def _no_reopening(work: Callable[[], Any]) -> Any:  # noqa: ARG001 - the shape of `EngineSource.reopen`
+    raise DaemonUnavailable("Nothing is opened again here.", hint="`tacit restore` does it without a daemon.")
+
+
 def _no_recalls(engine: Service, speaker: Speaker) -> AsyncIterator[bytes]:  # noqa: ARG001 - the shape of `Streams.recalls`
     raise DaemonUnavailable("Nothing is streamed here.")
 
@@ -38,6 +42,7 @@ class Parameters:
         speaker: who asks.
         counters: numbers of the process.
         recalls: its open streams.
+        reopened: does something while the store is closed, and opens it again.
         document: the OpenAPI document of what it serves.
     """
 
@@ -45,6 +50,7 @@ class Parameters:
     speaker: Speaker = Speaker.AGENT
     counters: Callable[[], Mapping[str, float]] = _no_counters
     recalls: Callable[[Service, Speaker], AsyncIterator[bytes]] = _no_recalls
+    reopened: Callable[[Callable[[], Any]], Any] = _no_reopening
     document: Callable[[], Mapping[str, Any]] = _no_document
 
     @property

@@ -32,12 +32,14 @@ from tacit.app.admin.series import Series
 from tacit.app.admin.settings import AgentSettings, SettingRow, SettingsView
 from tacit.app.holdout.report import Holdout
 from tacit.app.maintenance.jobs import Job
+from tacit.app.maintenance.maintenance import StoreCopy
 from tacit.app.maintenance.review_queue import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
 from tacit.app.reasons import cause_text, change_text, in_words, summary_text
 from tacit.app.sharing.team import SharedFile
 from tacit.app.stats import InjectionStats, stats_of
+from tacit.app.transfer.report import ImportLine
 from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.discover import TranscriptInfo
@@ -783,6 +785,53 @@ class Target(_Answer):
     """Where a copy was written."""
 
     target: str
+
+
+class Exported(_Answer):
+    """Where an export was written."""
+
+    target: str
+    format: str
+    bytes: int
+
+
+class ImportedFormat(_Answer):
+    """A file that was read, and the tool that wrote it."""
+
+    path: str
+    tool: str
+
+
+class ImportedFile(_Answer):
+    """What an import did, or with `dry_run` would do."""
+
+    formats: Sequence[ImportedFormat]
+    counts: Mapping[str, int] = Field(description="statements by `action`, all of them")
+    lines: Sequence[ImportLine] = Field(description="one per statement, in order; at most 5,000")
+    unconfirmed: int = Field(description="statements that wait in review")
+    speaks_for_user: bool = Field(
+        description="it holds statements in the user's name that this home did not sign; ask the user before you send `mine`"
+    )
+    dry_run: bool
+
+
+class Copies(_Answer):
+    """Copies of the store."""
+
+    copies: Sequence[StoreCopy]
+
+
+class Restored(_Answer):
+    """A store that was replaced, or with `dry_run` could be."""
+
+    source: str
+    former: str | None = Field(
+        description="where the former store is now; null = there was none, or `dry_run`"
+    )
+    recovered: int | None = Field(
+        description="how many memories could be read of a damaged database; null = the backup is sound"
+    )
+    dry_run: bool
 
 
 class Problems(_Answer):

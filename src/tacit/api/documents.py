@@ -35,13 +35,19 @@ STORE: dict[str, str] = {
 }
 
 
-def openapi(engine: Service, at: Parameters, request: NoBody) -> Answer[Document]:  # noqa: ARG001
-    """This API as an OpenAPI 3.1 document."""
+def get_openapi(engine: Service, at: Parameters, request: NoBody) -> Answer[Document]:  # noqa: ARG001
+    """Get this API as an OpenAPI 3.1 document.
+
+    Generated clients and `/ui/api` are made from it.
+    """
     return Answer(Document(**at.document()))
 
 
-def metrics(engine: Service, at: Parameters, request: NoBody) -> Answer[None]:  # noqa: ARG001
-    """Numbers for Prometheus, in its text format 0.0.4."""
+def get_metrics(engine: Service, at: Parameters, request: NoBody) -> Answer[None]:  # noqa: ARG001
+    """Get numbers for Prometheus, in its text format 0.0.4.
+
+    Counters of the process begin with `tacit_`, sizes of the store with `tacit_store_`.
+    """
     counters = at.counters()
     store = engine.visibility(at.speaker).stats(engine.admin.stored())
     lines: list[str] = []

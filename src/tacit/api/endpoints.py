@@ -5,21 +5,44 @@ In: nothing. Out: one entry per method and path. Pure data.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from inspect import cleandoc
 from typing import Any, Literal, get_args, get_type_hints
 
 from pydantic import BaseModel
 
-from tacit.api import handlers, items, programs
+from tacit.api import handlers, items, programs, transfer
 from tacit.api.admin import handlers as admin_handlers
 from tacit.api.admin import settings, teams
 from tacit.api.answering import Answer
-from tacit.api.documents import metrics, openapi
-from tacit.api.stream import stream
+from tacit.api.documents import get_metrics, get_openapi
+from tacit.api.problems import status_of_class
+from tacit.api.stream import stream_traces
 
+MAX_BODY_BYTES = 4_500_000
+"""The longest content (1,000,000 characters) at four bytes each, and room for the rest."""
 Handler = Callable[..., Answer[Any]]
+_RAISES = re.compile(r"^ *(\w+): (.+)$", flags=re.MULTILINE)
+
+
+GENERAL: Mapping[int, str] = {
+    400: "The body is not JSON.",
+    401: "On the loopback port: neither the token nor a signed-in page.",
+    403: "On the loopback port: a page of another origin asks.",
+    412: "It was changed since the version in `If-Match`.",
+    413: f"The body is larger than {MAX_BODY_BYTES:,} bytes.",
+    415: "The body is not declared as `application/json`.",
+    421: "On the loopback port: the header `Host` names no loopback address.",
+    422: "A value cannot be used; `detail` names it.",
+    428: "The header `If-Match` is missing.",
+    500: "Tacit or its store failed; `code` says how.",
+    503: "The daemon is busy or the store is locked; try again after `Retry-After` seconds.",
+    507: "No space is left on the device.",
+}
+"""Why any request may be refused, by status."""
 
 
 @cache
@@ -44,6 +67,7 @@ class Endpoint:
         media_type: of the answer.
         ahead: whether somebody's turn waits for the answer, as for a hook's.
         users: what the user alone may do here, in words; "" = everybody may ask.
+        max_bytes: of the body.
     """
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -58,6 +82,7 @@ class Endpoint:
     media_type: str = "application/json"
     ahead: bool = False
     users: str = ""
+    max_bytes: int = MAX_BODY_BYTES
 
     @property
     def request(self) -> type[BaseModel]:
@@ -76,15 +101,65 @@ class Endpoint:
         return "change_id" in getattr(self.answer, "model_fields", ())
 
     @property
-    def about(self) -> str:
-        """The first paragraph of the handler's docstring."""
-        return (self.handler.__doc__ or "").strip()
+    def name(self) -> str:
+        """The id of the operation, by which generated clients call it: the handler's name."""
+        return self.handler.__name__
 
     @property
-    def name(self) -> str:
-        """A name for generated clients, such as `get_memories_id_history`."""
-        words = self.path.removeprefix("/v1/").replace("{", "").replace("}", "").replace(".", "_")
-        return f"{self.method.lower()}_{words.replace('/', '_')}"
+    def summary(self) -> str:
+        """What it does, in one line: the first of the handler's docstring."""
+        return self._words.partition("\n\n")[0]
+
+    @property
+    def description(self) -> str:
+        """Who may call it, what it changes and how to take that back: the rest of the docstring."""
+        return self._words.partition("\n\n")[2]
+
+    @property
+    def raised(self) -> Mapping[int, Sequence[str]]:
+        """Why the handler refuses, by status: the docstring's `Raises`."""
+        reasons: dict[int, list[str]] = {}
+        for error, words in _RAISES.findall(self._raises):
+            reasons.setdefault(status_of_class(error), []).append(f"{words[:1].upper()}{words[1:]}")
+        return reasons
+
+    @property
+    def errors(self) -> Mapping[int, Sequence[str]]:
+        """Why it is refused, by status: by its handler, and by the checks that all requests pass."""
+        general = {
+            **GENERAL,
+            403: f"Only the user can {self.users}. {GENERAL[403]}" if self.users else GENERAL[403],
+            413: GENERAL[413].replace(f"{MAX_BODY_BYTES:,}", f"{self.max_bytes:,}"),
+            422: f"{GENERAL[422]} Or the `Idempotency-Key` came with another request before."
+            if self.once
+            else GENERAL[422],
+        }
+        absent = {
+            *((400, 413, 415) if self.reads == "query" else ()),
+            *(() if self.matched else (412,)),
+            *(() if self.must_match else (428,)),
+            *((507,) if self.method == "GET" else ()),
+        }
+        reasons = {status: list(words) for status, words in self.raised.items()}
+        for status, words in general.items():
+            if status not in absent:
+                reasons.setdefault(status, []).append(words)
+        return dict(sorted(reasons.items()))
+
+    @property
+    def _words(self) -> str:
+        return self._docstring[0]
+
+    @property
+    def _raises(self) -> str:
+        return self._docstring[1]
+
+    @property
+    def _docstring(self) -> tuple[str, str]:
+        """The handler's docstring without its `Raises`, each paragraph in one line; and the `Raises`, each error in one line."""
+        words, _, raises = cleandoc(self.handler.__doc__ or "").partition("\n\nRaises:\n")
+        paragraphs = (" ".join(paragraph.split()) for paragraph in words.split("\n\n"))
+        return "\n\n".join(paragraphs), raises
 
 
 _MEMORY = "/v1/memories/{id}"
@@ -128,6 +203,7 @@ def _send(
     once: bool = False,
     ahead: bool = False,
     users: str = "",
+    max_bytes: int = MAX_BODY_BYTES,
 ) -> Callable[[str], Endpoint]:
     return lambda group: Endpoint(
         method=method,
@@ -141,6 +217,7 @@ def _send(
         once=once,
         ahead=ahead,
         users=users,
+        max_bytes=max_bytes,
     )
 
 
@@ -167,131 +244,137 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Memories",
         _send("POST", "/v1/remember", handlers.remember, statuses=(201, 200), once=True),
         _get("/v1/memories", handlers.list_memories),
-        _get("/v1/search", admin_handlers.search),
-        _get(_MEMORY, handlers.show),
-        _send("PUT", _MEMORY, admin_handlers.replace, matched="memory", must_match=True,
+        _get("/v1/search", admin_handlers.search_memories),
+        _get(_MEMORY, handlers.get_memory),
+        _send("PUT", _MEMORY, admin_handlers.replace_memory, matched="memory", must_match=True,
               users=_CHANGE),
-        _send("PATCH", _MEMORY, handlers.edit, matched="memory", users=_CHANGE),
-        _delete(_MEMORY, handlers.forget, matched="memory"),
-        _send("POST", f"{_MEMORY}/supersede", admin_handlers.supersede, statuses=(201,),
+        _send("PATCH", _MEMORY, handlers.edit_memory, matched="memory", users=_CHANGE),
+        _delete(_MEMORY, handlers.forget_memory, matched="memory"),
+        _send("POST", f"{_MEMORY}/supersede", admin_handlers.supersede_memory, statuses=(201,),
               matched="memory", once=True, users=_CHANGE),
-        _send("POST", f"{_MEMORY}/merge", admin_handlers.merge, matched="memory", users=_CHANGE),
-        _get(f"{_MEMORY}/history", handlers.history),
-        _get(f"{_MEMORY}/relations", admin_handlers.relations),
-        _get(f"{_MEMORY}/exposures", admin_handlers.exposures_of),
-        _send("POST", f"{_MEMORY}/feedback", handlers.feedback, statuses=(204,)),
-        _get("/v1/graph", admin_handlers.graph),
-        _get("/v1/changes", handlers.changes),
-        _send("POST", "/v1/purge", admin_handlers.purge, users="remove memories for good"),
-        _send("POST", "/v1/undo", handlers.undo, users="take changes back"),
-        _get("/v1/review", handlers.review_queue),
-        _send("POST", "/v1/review", handlers.decide_all, users=_REVIEW),
-        _send("POST", "/v1/review/{id}", handlers.decide, users=_REVIEW),
-        _get("/v1/projects", admin_handlers.projects),
-        _get("/v1/projects/here", admin_handlers.membership),
-        _send("POST", "/v1/projects/join", admin_handlers.join, users=_SHARING),
-        _send("POST", "/v1/projects/separate", admin_handlers.separate, users=_SHARING),
-        _get("/v1/team", admin_handlers.team),
-        _send("POST", "/v1/team/join", admin_handlers.join_team, users=_TEAM),
-        _send("POST", "/v1/team/leave", admin_handlers.leave_team, users=_TEAM),
-        _send("POST", "/v1/team/share", admin_handlers.share, users=_TEAM),
-        _send("POST", "/v1/team/unshare", admin_handlers.unshare, users=_TEAM),
-        _get("/v1/teams", teams.teams),
-        _get("/v1/teams/known", teams.known),
+        _send("POST", f"{_MEMORY}/merge", admin_handlers.merge_memory, matched="memory", users=_CHANGE),
+        _get(f"{_MEMORY}/history", handlers.list_memory_versions),
+        _get(f"{_MEMORY}/relations", admin_handlers.list_memory_relations),
+        _get(f"{_MEMORY}/exposures", admin_handlers.list_memory_exposures),
+        _send("POST", f"{_MEMORY}/feedback", handlers.rate_memory, statuses=(204,)),
+        _get("/v1/graph", admin_handlers.get_graph),
+        _get("/v1/changes", handlers.list_changes),
+        _send("POST", "/v1/purge", admin_handlers.purge_memories, users="remove memories for good"),
+        _send("POST", "/v1/undo", handlers.undo_change, users="take changes back"),
+        _get("/v1/review", handlers.list_review),
+        _send("POST", "/v1/review", handlers.decide_reviews, users=_REVIEW),
+        _send("POST", "/v1/review/{id}", handlers.decide_review, users=_REVIEW),
+        _get("/v1/projects", admin_handlers.list_projects),
+        _get("/v1/projects/here", admin_handlers.get_folder_project),
+        _send("POST", "/v1/projects/join", admin_handlers.join_project, users=_SHARING),
+        _send("POST", "/v1/projects/separate", admin_handlers.separate_project, users=_SHARING),
+        _get("/v1/team", admin_handlers.get_repository_team),
+        _send("POST", "/v1/team/join", admin_handlers.join_repository_team, users=_TEAM),
+        _send("POST", "/v1/team/leave", admin_handlers.leave_repository_team, users=_TEAM),
+        _send("POST", "/v1/team/share", admin_handlers.share_in_repository, users=_TEAM),
+        _send("POST", "/v1/team/unshare", admin_handlers.unshare_in_repository, users=_TEAM),
+        _get("/v1/teams", teams.list_teams),
+        _get("/v1/teams/known", teams.list_known_teams),
         _send("POST", "/v1/teams", teams.add_team, users=_TEAM),
-        _send("POST", "/v1/teams/join", teams.join, users=_TEAM),
-        _send("POST", "/v1/teams/leave", teams.leave, users=_TEAM),
-        _get("/v1/teams/members", teams.members),
+        _send("POST", "/v1/teams/join", teams.join_team, users=_TEAM),
+        _send("POST", "/v1/teams/leave", teams.leave_team, users=_TEAM),
+        _get("/v1/teams/members", teams.list_members),
         _send("POST", "/v1/teams/members", teams.put_member, users=_TEAM),
         _send("POST", "/v1/teams/members/remove", teams.remove_member, users=_TEAM),
-        _send("POST", "/v1/teams/projects", teams.put_project, users=_TEAM),
-        _send("POST", "/v1/teams/projects/remove", teams.remove_project, users=_TEAM),
-        _send("POST", "/v1/teams/service-accounts", teams.put_service, users=_TEAM),
-        _get("/v1/teams/audit", teams.audit),
-        _get("/v1/teams/mine", teams.owned),
-        _get("/v1/teams/requests", teams.requests),
-        _send("POST", "/v1/teams/requests", teams.ask, users=_TEAM),
-        _send("POST", "/v1/teams/requests/decide", teams.decide, users=_TEAM),
-        _send("POST", "/v1/teams/unshare", teams.unshare, users=_TEAM),
-        _get("/v1/sync", admin_handlers.sync_status),
-        _send("POST", "/v1/sync", admin_handlers.sync_now, users=_DEVICES),
-        _send("POST", "/v1/sync/login", admin_handlers.sync_login, users=_DEVICES),
-        _send("POST", "/v1/sync/sign-in", admin_handlers.sync_sign_in, users=_DEVICES),
-        _send("POST", "/v1/sync/sign-in/finish", admin_handlers.sync_signed_in, users=_DEVICES),
-        _send("POST", "/v1/sync/logout", admin_handlers.sync_logout, users=_DEVICES),
-        _send("POST", "/v1/sync/invites", admin_handlers.sync_invite, users=_DEVICES),
-        _get("/v1/sync/devices", admin_handlers.sync_devices),
-        _send("POST", "/v1/sync/devices/revoke", admin_handlers.sync_revoke, users=_DEVICES),
-        _get("/v1/kinds", admin_handlers.kinds),
-        _get("/v1/spaces", admin_handlers.spaces),
+        _send("POST", "/v1/teams/projects", teams.put_team_project, users=_TEAM),
+        _send("POST", "/v1/teams/projects/remove", teams.remove_team_project, users=_TEAM),
+        _send("POST", "/v1/teams/service-accounts", teams.put_service_account, users=_TEAM),
+        _get("/v1/teams/audit", teams.list_audit),
+        _get("/v1/teams/mine", teams.get_owned),
+        _get("/v1/teams/requests", teams.list_share_requests),
+        _send("POST", "/v1/teams/requests", teams.request_sharing, users=_TEAM),
+        _send("POST", "/v1/teams/requests/decide", teams.decide_share_request, users=_TEAM),
+        _send("POST", "/v1/teams/unshare", teams.unshare_memory, users=_TEAM),
+        _get("/v1/sync", admin_handlers.get_sync),
+        _send("POST", "/v1/sync", admin_handlers.sync, users=_DEVICES),
+        _send("POST", "/v1/sync/login", admin_handlers.log_in, users=_DEVICES),
+        _send("POST", "/v1/sync/sign-in", admin_handlers.begin_sign_in, users=_DEVICES),
+        _send("POST", "/v1/sync/sign-in/finish", admin_handlers.finish_sign_in, users=_DEVICES),
+        _send("POST", "/v1/sync/logout", admin_handlers.log_out, users=_DEVICES),
+        _send("POST", "/v1/sync/invites", admin_handlers.invite_device, users=_DEVICES),
+        _get("/v1/sync/devices", admin_handlers.list_devices),
+        _send("POST", "/v1/sync/devices/revoke", admin_handlers.revoke_device, users=_DEVICES),
+        _get("/v1/export", transfer.export_memories, media_type="text/plain"),
+        _send("POST", "/v1/export", transfer.write_export, statuses=(201,)),
+        _send("POST", "/v1/import", transfer.import_memories, users="import memories",
+              max_bytes=transfer.MAX_IMPORT_BYTES),
+        _get("/v1/kinds", admin_handlers.list_kinds),
+        _get("/v1/spaces", admin_handlers.list_spaces),
     ),
     *_group(
         "Recall",
         _send("POST", "/v1/recall", handlers.recall),
         _send("POST", "/v1/inject", programs.inject, statuses=(200, 408, 500),
               ahead=True),
-        _get("/v1/context", handlers.context),
-        _get("/v1/timeline", admin_handlers.timeline),
-        _get("/v1/traces", handlers.traces),
-        _get("/v1/traces/stream", stream, media_type="text/event-stream"),
-        _get(_TRACE, admin_handlers.trace),
-        _get(f"{_TRACE}/replay", admin_handlers.replay),
-        _send("POST", f"{_TRACE}/feedback", admin_handlers.judge, statuses=(201,)),
-        _get("/v1/feedback", admin_handlers.verdicts),
+        _get("/v1/context", handlers.get_start_pack),
+        _get("/v1/timeline", admin_handlers.list_recalls),
+        _get("/v1/traces", handlers.list_traces),
+        _get("/v1/traces/stream", stream_traces, media_type="text/event-stream"),
+        _get(_TRACE, admin_handlers.get_trace),
+        _get(f"{_TRACE}/replay", admin_handlers.replay_trace),
+        _send("POST", f"{_TRACE}/feedback", admin_handlers.rate_trace, statuses=(201,)),
+        _get("/v1/feedback", admin_handlers.list_verdicts),
         _send("POST", "/v1/tune", handlers.tune),
     ),
     *_group(
         "Items",
-        _get("/v1/items", items.get),
-        _send("PUT", "/v1/items", items.put),
-        _delete("/v1/items", items.delete, statuses=(204,)),
-        _send("POST", "/v1/items/search", items.search),
-        _get("/v1/items/namespaces", items.namespaces),
+        _get("/v1/items", items.get_item),
+        _send("PUT", "/v1/items", items.put_item),
+        _delete("/v1/items", items.delete_item, statuses=(204,)),
+        _send("POST", "/v1/items/search", items.search_items),
+        _get("/v1/items/namespaces", items.list_namespaces),
     ),
     *_group(
         "Sessions",
-        _get("/v1/sessions", admin_handlers.sessions),
-        _get(_SESSION, admin_handlers.session),
-        _get("/v1/digests", admin_handlers.digests),
-        _get("/v1/learned", admin_handlers.learned),
-        _send("POST", f"{_SESSION}/mute", handlers.mute),
-        _get("/v1/exposures", admin_handlers.exposures),
+        _get("/v1/sessions", admin_handlers.list_sessions),
+        _get(_SESSION, admin_handlers.get_session),
+        _get("/v1/digests", admin_handlers.list_digests),
+        _get("/v1/learned", admin_handlers.get_learned),
+        _send("POST", f"{_SESSION}/mute", handlers.mute_session),
+        _get("/v1/exposures", admin_handlers.list_exposures),
     ),
     *_group(
         "Learning",
-        _send("POST", "/v1/projects/init", handlers.init_project),
-        _get("/v1/transcripts", handlers.transcripts),
-        _send("POST", "/v1/backfill", handlers.backfill,
+        _send("POST", "/v1/projects/init", handlers.import_project_rules),
+        _get("/v1/transcripts", handlers.list_transcripts),
+        _send("POST", "/v1/backfill", handlers.import_transcripts,
               users="have past sessions learned from, since they count as your words"),
-        _send("POST", "/v1/write-ups", handlers.write_ups,
+        _send("POST", "/v1/write-ups", handlers.write_up_session,
               users="have sessions sent to a language model"),
     ),
     *_group(
         "Settings",
-        _get("/v1/settings", settings.show),
-        _send("PATCH", "/v1/settings", settings.change, matched="settings"),
-        _delete("/v1/settings", settings.revert, matched="settings"),
-        _get("/v1/settings/diff", settings.differences),
-        _get("/v1/settings/schema", settings.schema),
-        _get("/v1/settings/explain/{key}", settings.explain),
-        _get("/v1/agents", settings.agents),
-        _get("/v1/agents/{name}", settings.agent),
+        _get("/v1/settings", settings.get_settings),
+        _send("PATCH", "/v1/settings", settings.change_settings, matched="settings"),
+        _delete("/v1/settings", settings.revert_settings, matched="settings"),
+        _get("/v1/settings/diff", settings.list_setting_differences),
+        _get("/v1/settings/schema", settings.get_settings_schema),
+        _get("/v1/settings/explain/{key}", settings.explain_setting),
+        _get("/v1/agents", settings.list_agents),
+        _get("/v1/agents/{name}", settings.get_agent),
         _send("PATCH", "/v1/agents/{name}", settings.change_agent,
               matched="settings"),
     ),
     *_group(
         "System",
-        _get("/v1/status", handlers.status),
-        _get("/v1/health", admin_handlers.health),
-        _get("/v1/metrics", metrics, media_type="text/plain"),
-        _get("/v1/openapi.json", openapi),
-        _get("/v1/stats", handlers.stats),
-        _get("/v1/stats/timeline", admin_handlers.charts),
-        _get("/v1/stats/holdout", programs.holdout),
+        _get("/v1/status", handlers.get_status),
+        _get("/v1/health", admin_handlers.get_health),
+        _get("/v1/metrics", get_metrics, media_type="text/plain"),
+        _get("/v1/openapi.json", get_openapi),
+        _get("/v1/stats", handlers.get_stats),
+        _get("/v1/stats/timeline", admin_handlers.get_charts),
+        _get("/v1/stats/holdout", programs.get_holdout),
         _send("POST", "/v1/rescan", handlers.rescan),
-        _send("POST", "/v1/backup", handlers.backup, statuses=(201,)),
-        _get("/v1/check", handlers.check),
+        _send("POST", "/v1/backup", handlers.create_backup, statuses=(201,)),
+        _get("/v1/backups", transfer.list_backups),
+        _send("POST", "/v1/restore", transfer.restore_backup, users="replace your store by another one"),
+        _get("/v1/check", handlers.check_store),
         _send("POST", "/v1/jobs", admin_handlers.begin_job, statuses=(202,)),
-        _get("/v1/jobs", admin_handlers.jobs),
+        _get("/v1/jobs", admin_handlers.list_jobs),
     ),
 )  # fmt: skip

@@ -36,7 +36,17 @@ from tacit.upkeep.rescan import Rescan
 def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[shapes.Changed]:
     """Store a statement: 201 with the changes, 200 when nothing was stored.
 
-    With a personal token, from the page or a terminal it counts as the user's. Otherwise it counts as an agent's and waits, unless `user_words` prove it.
+    The scope is the project of `cwd` unless `scope` names another one. A statement that is known already is
+    merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the
+    answer takes the change back with `POST /v1/undo`.
+
+    With a personal token, from the page or a terminal it counts as the user's. Otherwise it counts as an
+    agent's and waits for review, unless `user_words` prove it.
+
+    Raises:
+        RefusedByRedaction: the statement holds a secret; nothing was stored.
+        RefusedByTrust: an agent asks where `privacy.incognito` is on.
+        NotFound: a memory of `replaces` does not exist.
     """
     speaker = at.speaker if request.tier in (None, "user") else Speaker.AGENT
     changes = engine.remember(
@@ -60,7 +70,15 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[s
 
 
 def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer[shapes.RecalledView]:
-    """Recall memories: the block, its memories, the trace. Silence is an empty block."""
+    """Recall memories: the block, its memories, the trace. Silence is an empty block.
+
+    It answers as the given surface would, for the situation that the request describes, or that the named
+    session is in. It injects nothing into a session, so that it serves a playground and a replay as well.
+    `trace` says what each stage kept and dropped.
+
+    Raises:
+        NotFound: no session or preset has this name.
+    """
     trial: dict[str, Any] = {}
     if request.threshold is not None or request.preset is not None:
         trial["adjust"] = engine.admin.options.trial(
@@ -92,13 +110,21 @@ def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer[shape
     )
 
 
-def context(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer[shapes.BlockView]:  # noqa: ARG001
-    """Get the start pack of a session in the folder."""
+def get_start_pack(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer[shapes.BlockView]:  # noqa: ARG001
+    """Get the start pack of a session in the folder.
+
+    It is the text that a host inserts at the start of a session: rules, pinned memories and what was last
+    worked on, within the budget of the settings.
+    """
     return Answer(shapes.BlockView(block=engine.context(request.cwd)))
 
 
 def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) -> Answer[shapes.MemoryPage]:
-    """List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end."""
+    """List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
+
+    Filters are combined: each narrows the list. With `text` the list holds the memories found, best first
+    unless `order` is set. `total` counts all memories that match, not only those of this page.
+    """
     where = MemoryFilter(
         kinds=request.kind or None,
         statuses=request.wanted_statuses,
@@ -174,8 +200,14 @@ def _from(where: MemoryFilter, request: ask.ListMemories) -> tuple[MemoryFilter,
     return where, rows_before(request.cursor)
 
 
-def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer[shapes.OneMemory]:
-    """Get one memory by its id, or by a unique beginning or end of it, optionally as of a time."""
+def get_memory(engine: Service, at: Parameters, request: ask.AsOf) -> Answer[shapes.OneMemory]:
+    """Get one memory by its id, or by a unique beginning or end of it, optionally as of a time.
+
+    The answer has an `etag` for `If-Match`. With `as_of_ms` it is the version that was known at that time.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+    """
     memory = engine.show(at["id"], speaker=at.speaker)
     if request.as_of_ms is not None:
         version = engine.admin.as_of(memory.id, request.as_of_ms)
@@ -185,8 +217,16 @@ def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer[shapes.On
     return Answer(shapes.OneMemory(memory=memory), etag=shapes.etag_of(memory))
 
 
-def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer[shapes.OneMemory]:
-    """Change parts of a memory. The history keeps the old version."""
+def edit_memory(engine: Service, at: Parameters, request: ask.Edit) -> Answer[shapes.OneMemory]:
+    """Change parts of a memory. The history keeps the old version.
+
+    Fields that are left out stay as they are. `If-Match` prevents that a change of somebody else is
+    overwritten; `POST /v1/undo` takes the change back.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+        RefusedByRedaction: the text holds a secret.
+    """
     changed = engine.edit(
         at["id"],
         content=request.content,
@@ -201,19 +241,37 @@ def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer[shapes.On
     return Answer(shapes.OneMemory(memory=changed), etag=shapes.etag_of(changed))
 
 
-def forget(engine: Service, at: Parameters, request: ask.Forget) -> Answer[shapes.OneMemory]:
-    """Retire a memory: it is never recalled again, and its history stays."""
+def forget_memory(engine: Service, at: Parameters, request: ask.Forget) -> Answer[shapes.OneMemory]:
+    """Retire a memory: it is never recalled again, and its history stays.
+
+    It is no longer recalled or listed as active. `POST /v1/undo` makes it active again; `POST /v1/purge`
+    removes it from all stored data instead.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+        RefusedByTrust: an agent may not forget this memory.
+    """
     forgotten = engine.forget(at["id"], reason=request.reason, speaker=at.speaker)
     return Answer(shapes.OneMemory(memory=forgotten))
 
 
-def history(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.Versions]:  # noqa: ARG001
-    """All versions of a memory, oldest first."""
+def list_memory_versions(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.Versions]:  # noqa: ARG001
+    """List all versions of a memory, oldest first.
+
+    Each change of a memory writes a new version, which is kept until the memory is purged.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+    """
     return Answer(shapes.Versions(versions=engine.history(at["id"], speaker=at.speaker)))
 
 
-def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> Answer[shapes.ReviewQueue]:
-    """List what waits for the user: pairs that may contradict each other, and unconfirmed statements."""
+def list_review(engine: Service, at: Parameters, request: ask.ListReview) -> Answer[shapes.ReviewQueue]:
+    """List what waits for the user: pairs that may contradict each other, and unconfirmed statements.
+
+    Each entry has a `reason` in words. `total` counts the entries that match, `waiting` all entries, and
+    `groups` says how many there are by kind, source, tier, cause and scope.
+    """
     visibility = engine.visibility(at.speaker)
     page = engine.review.queue.page(
         request.wanted,
@@ -247,8 +305,16 @@ def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> An
     )
 
 
-def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answer[shapes.Decided]:  # noqa: ARG001
-    """Make one decision on many statements of the review queue. It is one change, which `undo` reverts."""
+def decide_reviews(engine: Service, at: Parameters, request: ask.DecideAll) -> Answer[shapes.Decided]:  # noqa: ARG001
+    """Make one decision on many statements of the review queue. It is one change, which `undo` reverts.
+
+    Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number
+    matches, nothing is decided.
+
+    Raises:
+        NotFound: one of the memories does not exist.
+        Conflict: another number of statements matches than `count`.
+    """
     where = request.where
     changes = engine.review.decide_all(
         request.action,
@@ -260,14 +326,29 @@ def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answe
     return Answer(shapes.Decided(decided=sum(change.reason.cause in DECISIONS for change in changes)))
 
 
-def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer[shapes.Changed]:
-    """Decide on one statement of the review queue, by its id, or the beginning or end of it."""
+def decide_review(engine: Service, at: Parameters, request: ask.Decide) -> Answer[shapes.Changed]:
+    """Decide on one statement of the review queue, by its id, or the beginning or end of it.
+
+    Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not
+    learned again. `POST /v1/undo` takes the decision back.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+        RefusedByRedaction: `content` holds a secret.
+    """
     changes = engine.review.decide(at["id"], request.action, content=request.content, into=request.into)
     return Answer(shapes.Changed(changes=changes))
 
 
-def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer[shapes.ChangeLog]:
-    """List the latest changes, newest first, with their reasons and the earlier versions."""
+def list_changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer[shapes.ChangeLog]:
+    """List the latest changes, newest first, with their reasons and the earlier versions.
+
+    Each entry is one version as it was written, with the version before it. Entries with the same `change_id`
+    were written together and are undone together.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+    """
     scope = engine.visible(request.cwd) if request.cwd else None
     visibility = engine.visibility(at.speaker)
     name = engine.show(request.id, speaker=at.speaker).id if request.id else None
@@ -291,14 +372,29 @@ def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer
     return Answer(shapes.ChangeLog(changes=rows))
 
 
-def undo(engine: Service, at: Parameters, request: ask.Undo) -> Answer[shapes.Changed]:  # noqa: ARG001
-    """Undo one change as a whole. Ended statements become active again. 409 if a later change touched its memories."""
+def undo_change(engine: Service, at: Parameters, request: ask.Undo) -> Answer[shapes.Changed]:  # noqa: ARG001
+    """Undo one change as a whole. Ended statements become active again.
+
+    `id` is the `change_id` of the answer to a write, or of an entry of `GET /v1/changes`. With `memory` only
+    the effect on that memory is taken back.
+
+    Raises:
+        NotFound: there is no such change, or it did nothing to `memory`.
+        Conflict: a later change touched one of its memories.
+    """
     changes = engine.review.undo(request.id, memory_id=request.memory, keep_both=request.keep_both)
     return Answer(shapes.Changed(changes=changes))
 
 
-def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer[None]:
-    """Report whether a memory was useful."""
+def rate_memory(engine: Service, at: Parameters, request: ask.Feedback) -> Answer[None]:
+    """Report whether a memory was useful.
+
+    The verdict counts for the gate, which injects a memory less often that was not useful. With `trace_id` it
+    also counts in charts and for `POST /v1/tune`.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+    """
     name = engine.show(at["id"], speaker=at.speaker).id
     if request.trace_id is not None:
         engine.admin.say(request.trace_id, [name], useful=request.useful)
@@ -307,8 +403,12 @@ def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer[N
     return Answer(None)
 
 
-def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer[shapes.Traces]:
-    """List the last recalls with every stage's keeps and drops, newest first."""
+def list_traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer[shapes.Traces]:
+    """List the last recalls with every stage's keeps and drops, newest first.
+
+    Each trace holds the query, the candidates with their scores, what each stage dropped and why, and the
+    result. `GET /v1/timeline` lists recalls in one line each.
+    """
     surface = Surface(request.surface) if request.surface is not None else None
     recalls = engine.why(session=request.session, surface=surface, limit=request.limit, speaker=at.speaker)
     replayed = engine.replayed(recalls, threshold=request.threshold) if request.threshold is not None else ()
@@ -316,41 +416,85 @@ def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer[s
 
 
 def tune(engine: Service, at: Parameters, request: ask.Tune) -> Answer[TuneReport]:  # noqa: ARG001
-    """Fit the levels before a prompt to this store, without labels."""
+    """Fit the levels before a prompt to this store, without labels.
+
+    It measures how often the user's own prompts meet memories by chance, and sets the levels `quiet`,
+    `balanced` and `eager` to bounded rates of such injections. Without `apply` it only reports.
+
+    Raises:
+        EmbedderMismatch: the stored vectors belong to another embedder.
+    """
     return Answer(engine.tune(bound=request.bound, apply=request.apply))
 
 
 def rescan(engine: Service, at: Parameters, request: ask.BeginRescan) -> Answer[Rescan]:  # noqa: ARG001
-    """Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports."""
+    """Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports.
+
+    It applies the redaction rules that hold now to everything that is stored. With `dry_run` it only counts
+    what would change.
+    """
     return Answer(engine.rescan(dry_run=request.dry_run))
 
 
-def mute(engine: Service, at: Parameters, request: ask.Mute) -> Answer[shapes.Muted]:
-    """Stop or resume injecting into one session."""
+def mute_session(engine: Service, at: Parameters, request: ask.Mute) -> Answer[shapes.Muted]:
+    """Stop or resume injecting into one session.
+
+    A muted session gets no text, but Tacit still learns from it.
+
+    Raises:
+        NotFound: no session has this name.
+    """
     key = ask.SessionName.of(at["host"], at["session_id"])
     state = engine.mute(key, muted=request.muted)
     return Answer(shapes.Muted(session=str(state.key), muted=state.muted))
 
 
-def init_project(engine: Service, at: Parameters, request: ask.InitProject) -> Answer[shapes.Imported]:
+def import_project_rules(
+    engine: Service, at: Parameters, request: ask.InitProject
+) -> Answer[shapes.Imported]:
     """Import the rule files of the folder's project.
 
-    The statements count as the user's own, unless `confirmed` is false. For any other caller they wait in review.
+    It reads CLAUDE.md, AGENTS.md and the other rule files of the project, and stores each rule as a memory. A
+    second import stores only what has changed.
+
+    The statements count as the user's own, unless `confirmed` is false. For any other caller they wait in
+    review.
+
+    Raises:
+        RefusedByTrust: an agent asks where `privacy.incognito` is on.
     """
     speaker = at.speaker if request.confirmed else Speaker.AGENT
     imported = engine.init_project(request.cwd, speaker=speaker, dry_run=request.dry_run)
     return Answer(shapes.Imported(files=imported.files, changes=imported.changes))
 
 
-def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -> Answer[shapes.Transcripts]:  # noqa: ARG001
-    """List past transcripts: at the given paths, else of the folder's project, else of every project. Nothing is learned."""
+def list_transcripts(
+    engine: Service,
+    at: Parameters,  # noqa: ARG001
+    request: ask.FindTranscripts,
+) -> Answer[shapes.Transcripts]:
+    """List past transcripts: at the given paths, else of the folder's project, else of every project.
+
+    It looks for logs of sessions that the hosts on this machine keep. `POST /v1/backfill` learns from them.
+
+    Raises:
+        NotFound: there is nothing at one of the paths.
+    """
     paths = [Path(path) for path in request.path]
     infos = engine.transcripts(request.cwd, paths=paths, host=request.host, since_ms=request.since_ms)
     return Answer(shapes.Transcripts(transcripts=tuple(infos)))
 
 
-def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer[CaptureReport]:  # noqa: ARG001
-    """Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named."""
+def import_transcripts(engine: Service, at: Parameters, request: ask.Backfill) -> Answer[CaptureReport]:  # noqa: ARG001
+    """Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named.
+
+    Each session is read once: a second import adds nothing. Send a few files per request to show progress and
+    to lose little when you stop.
+
+    Raises:
+        NotFound: one of `paths` is not a transcript of the project, or does not exist.
+        ProviderError: the OpenCode server cannot be reached.
+    """
     options = BackfillOptions(
         since_ms=request.since_ms,
         subagents=request.subagents,
@@ -374,8 +518,12 @@ def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer[C
     return Answer(engine.backfill([available[path] for path in paths], wanted=options))
 
 
-def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer[shapes.WrittenUp]:  # noqa: ARG001
-    """Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests."""
+def write_up_session(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer[shapes.WrittenUp]:  # noqa: ARG001
+    """Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests.
+
+    One request handles one session, so that a caller can stop between two. `waiting` says how many remain.
+    With `dry_run` the prepared requests are shown and nothing is sent.
+    """
     write_up = None if request.dry_run else engine.write_up_next(past=request.past, at_once=True)
     prepared = engine.write_up_requests(past=request.past)
     extractor = engine.status().extractor
@@ -403,22 +551,39 @@ def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer[
     )
 
 
-def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.StatusAnswer]:  # noqa: ARG001
-    """Get the state and counts."""
+def get_status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.StatusAnswer]:  # noqa: ARG001
+    """Get the state and counts.
+
+    It has the version, the settings that matter, the number of memories, the state of the embedder and the
+    language model, counts of silences, and warnings with advice.
+    """
     return Answer(engine.status(speaker=at.speaker))
 
 
-def stats(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[StoreUse]:  # noqa: ARG001
-    """Counts of what is stored, and which injected memories were used."""
+def get_stats(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[StoreUse]:  # noqa: ARG001
+    """Get counts of what is stored and of the injected memories that were used.
+
+    `rate` is the share of injected memories that sessions used, and `baseline` the same share of memories
+    that were not injected.
+    """
     return Answer(engine.maintenance.statistics(levels=engine.visibility(at.speaker).levels))
 
 
-def backup(engine: Service, at: Parameters, request: ask.Backup) -> Answer[shapes.Target]:  # noqa: ARG001
-    """Write a consistent copy of the store to a new file."""
+def create_backup(engine: Service, at: Parameters, request: ask.Backup) -> Answer[shapes.Target]:  # noqa: ARG001
+    """Write a consistent copy of the store to a new file.
+
+    It can be made while Tacit is in use. `GET /v1/backups` lists it afterwards, and purges clean it.
+
+    Raises:
+        StoreFull: there is no room for the copy.
+    """
     engine.backup(Path(request.target))
     return Answer(shapes.Target(target=request.target))
 
 
-def check(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.Problems]:  # noqa: ARG001
-    """Problems of the store, as sentences; an empty list = sound."""
+def check_store(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.Problems]:  # noqa: ARG001
+    """Check the store: problems as sentences; an empty list means that it is sound.
+
+    It reads the whole store and may take long; `POST /v1/jobs` with `check` does the same in the background.
+    """
     return Answer(shapes.Problems(problems=engine.check()))

@@ -53,36 +53,56 @@ class SearchItems(Request):
     offset: int = Field(default=0, ge=0, le=10_000_000, description="number of items to skip")
 
 
-def get(engine: Service, at: Parameters, request: ItemName) -> Answer[shapes.OneItem]:  # noqa: ARG001 - one shape for all
-    """Get an item by its namespace and key."""
+def get_item(engine: Service, at: Parameters, request: ItemName) -> Answer[shapes.OneItem]:  # noqa: ARG001 - one shape for all
+    """Get an item by its namespace and key.
+
+    `item` is null if there is none. Items are JSON objects that programs keep, for example through the store
+    of LangGraph.
+    """
     item = engine.items.get(request.namespace, request.key)
     return Answer(shapes.OneItem(item=_view(item) if item is not None else None))
 
 
-def put(engine: Service, at: Parameters, request: PutItem) -> Answer[shapes.OneItem]:
-    """Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent."""
+def put_item(engine: Service, at: Parameters, request: PutItem) -> Answer[shapes.OneItem]:
+    """Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent.
+
+    Secrets in it are redacted. Its `text` becomes a memory of the namespace's agent, which recall may find.
+
+    Raises:
+        RefusedByTrust: an agent asks where `privacy.incognito` is on.
+    """
     item = engine.items.put(
         request.namespace, request.key, request.value, text=request.text, speaker=at.speaker
     )
     return Answer(shapes.OneItem(item=_view(item)))
 
 
-def delete(engine: Service, at: Parameters, request: ItemName) -> Answer[None]:
-    """Remove an item and end its memory. Without such an item it does nothing."""
+def delete_item(engine: Service, at: Parameters, request: ItemName) -> Answer[None]:
+    """Remove an item and end its memory. Without such an item it does nothing.
+
+    Without such an item it does nothing.
+    """
     engine.items.delete(request.namespace, request.key, speaker=at.speaker)
     return Answer(None, status=204)
 
 
-def search(engine: Service, at: Parameters, request: SearchItems) -> Answer[shapes.ItemList]:  # noqa: ARG001
-    """Find items below a namespace: with a query the nearest in meaning first, else the newest."""
+def search_items(engine: Service, at: Parameters, request: SearchItems) -> Answer[shapes.ItemList]:  # noqa: ARG001
+    """Find items below a namespace: with a query the nearest in meaning first, else the newest.
+
+    With `query` the nearest in meaning come first, else the newest. `where` filters by the fields of the
+    value.
+    """
     found = engine.items.search(
         request.prefix, where=request.where, query=request.query, limit=request.limit, offset=request.offset
     )
     return Answer(shapes.ItemList(items=[_view(item, score) for item, score in found]))
 
 
-def namespaces(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.NamespaceList]:  # noqa: ARG001
-    """List the namespaces that hold items."""
+def list_namespaces(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.NamespaceList]:  # noqa: ARG001
+    """List the namespaces that hold items.
+
+    A namespace is a list of labels, from the widest to the narrowest.
+    """
     return Answer(shapes.NamespaceList(namespaces=engine.items.namespaces()))
 
 

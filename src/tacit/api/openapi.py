@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from pydantic_core import core_schema
 from tacit import __version__
 from tacit.api.agent_events import AGENT_ENDPOINTS, AgentEndpoint
 from tacit.api.answers import Problem
-from tacit.api.endpoints import ENDPOINTS, Endpoint
-from tacit.api.problems import MEDIA_TYPE, STATUS
+from tacit.api.endpoints import ENDPOINTS, GENERAL, Endpoint
+from tacit.api.problems import MEDIA_TYPE
 
 REF = "#/components/schemas/{model}"
 _BRACES = re.compile(r"\{(\w+)\}")
@@ -99,7 +100,7 @@ def openapi_document() -> dict[str, Any]:
                     "description": "`token` of run/daemon.json; not asked for on the Unix socket",
                 }
             },
-            "responses": {"Problem": _problem_response("an error", STATUS)},
+            "responses": {_phrase(status): _problem(about) for status, about in GENERAL.items()},
         },
     }
 
@@ -113,7 +114,8 @@ def _operation(
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "tags": [endpoint.group],
-        "summary": endpoint.about.partition("\n")[0],
+        "summary": endpoint.summary,
+        "description": endpoint.description,
         "parameters": [
             {
                 "name": name,
@@ -143,7 +145,8 @@ def _operation(
         operation["parameters"].append(_header("Idempotency-Key", about, required=False))
     for status in endpoint.statuses:
         operation["responses"][str(status)] = _response(endpoint, answer)
-    operation["responses"] |= {code: {"$ref": "#/components/responses/Problem"} for code in ("4XX", "5XX")}
+    for status, reasons in endpoint.errors.items():
+        operation["responses"].setdefault(str(status), _refusal(status, " ".join(reasons)))
     return operation
 
 
@@ -157,11 +160,11 @@ def _agent_operation(
         "description": "how long you wait for the answer",
         "schema": {"type": "integer", "minimum": 1, "maximum": 60_000, "default": 800},
     }
-    problem = {"$ref": "#/components/responses/Problem"}
     return {
-        "operationId": f"post_hook_{endpoint.host}",
+        "operationId": endpoint.name,
         "tags": [AGENT_GROUP],
         "summary": endpoint.about,
+        "description": endpoint.description,
         "parameters": [deadline],
         "requestBody": {
             "required": True,
@@ -183,10 +186,11 @@ def _agent_operation(
                     "text/plain": {"schema": {"type": "string", "const": ""}},
                 },
             },
-            "503": {"description": "the daemon is busy; no body; go on without memory"},
-            "504": {"description": "the deadline passed; no body; go on without memory"},
-            "4XX": problem,
-            "5XX": problem,
+            "400": _problem("The event cannot be read; `detail` names the field."),
+            **{str(status): _refusal(status, GENERAL[status]) for status in (401, 403, 421)},
+            "500": {"description": "The event failed. There is no body: go on without memory."},
+            "503": {"description": "The daemon is busy. There is no body: go on without memory."},
+            "504": {"description": "The deadline passed. There is no body: go on without memory."},
         },
     }
 
@@ -212,9 +216,20 @@ def _response(endpoint: Endpoint, answer: Mapping[str, Any] | None) -> dict[str,
     return response
 
 
-def _problem_response(about: str, codes: Mapping[str, int]) -> dict[str, Any]:
+def _refusal(status: int, about: str) -> dict[str, Any]:
+    """The response with a problem; a reference where all requests may get it for the same reasons."""
+    if GENERAL.get(status) == about:
+        return {"$ref": f"#/components/responses/{_phrase(status)}"}
+    return _problem(about)
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase.replace(" ", "")
+
+
+def _problem(about: str) -> dict[str, Any]:
     return {
-        "description": f"{about}; codes: {', '.join(sorted(codes))}",
+        "description": about,
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import cast
 
 from starlette.responses import Response
 
+from tacit import errors
 from tacit.errors import TacitError
 
 MEDIA_TYPE = "application/problem+json"
@@ -82,6 +84,11 @@ def status_of(error: TacitError) -> int:
     """The HTTP status of an error; a subclass that is not listed has the status of its nearest listed parent."""
     codes = (str(kind.__dict__.get("code", "")) for kind in type(error).__mro__)
     return next((STATUS[code] for code in codes if code in STATUS), 500)
+
+
+def status_of_class(name: str) -> int:
+    """The HTTP status of the class of `tacit.errors` that is called `name`, such as `NotFound`."""
+    return STATUS[cast(type[TacitError], getattr(errors, name)).code]
 
 
 def problem_of(error: TacitError) -> Response:

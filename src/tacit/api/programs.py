@@ -45,7 +45,12 @@ class TrialTime(Request):
 
 
 def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.Injected]:  # noqa: ARG001 - one shape for all
-    """Return the text to put before a prompt, with counts and alerts; often it is empty. A failure has a usable result."""
+    """Get the text to put before a prompt, with counts and alerts.
+
+    It is for a program that keeps the conversation itself: put the text before the user's words. Often it is
+    empty. Alerts and counts are there where the preset has them. A failure has a result that can be used all
+    the same: status 408 after a timeout, 500 otherwise.
+    """
     asking = Injection(engine, host=HOST)
     if request.categories is not None:
         asking.set_token_budget(request.categories)
@@ -60,8 +65,12 @@ def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.In
     return Answer(shapes.Injected(result=outcome.result, failure=failure), status=outcome.http_status)
 
 
-def holdout(engine: Service, at: Parameters, request: TrialTime) -> Answer[shapes.HoldoutView]:  # noqa: ARG001
-    """Sessions with memory beside the share that `recall.holdout` left without: repeated failures, turns, tokens."""
+def get_holdout(engine: Service, at: Parameters, request: TrialTime) -> Answer[shapes.HoldoutView]:  # noqa: ARG001
+    """Compare sessions with memory and the share that `recall.holdout` left without it.
+
+    Compare repeated failures, turns and tokens of both groups to see what memory is worth. Without times the
+    last 90 days are compared.
+    """
     until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
     since = request.since_ms if request.since_ms is not None else max(0, until - HOLDOUT_DAYS * DAY_MS)
     share = engine.settings.recall.holdout

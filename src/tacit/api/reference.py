@@ -11,9 +11,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from tacit.api.agent_events import AGENT_ENDPOINTS, AgentEndpoint, AgentEventFields, event_name
-from tacit.api.endpoints import ENDPOINTS, Endpoint
+from tacit.api.endpoints import ENDPOINTS, MAX_BODY_BYTES, Endpoint
 from tacit.api.openapi import AGENT_GROUP
-from tacit.api.routes import MAX_BODY_BYTES
 
 _INTRODUCTION = f"""\
 # HTTP API
@@ -99,12 +98,18 @@ def _table(title: str, shape: type[BaseModel], *, skip: tuple[str, ...]) -> str:
 
 
 def _section(endpoint: Endpoint) -> str:
-    text = f"### `{endpoint.method} {endpoint.path}`\n\n{endpoint.about}\n{_conditions(endpoint)}"
+    text = f"### `{endpoint.method} {endpoint.path}`\n\n{_words(endpoint)}\n{_conditions(endpoint)}"
     fields = endpoint.request.model_fields
     if not fields:
         return text
     source = "JSON body" if endpoint.reads == "body" else "Query string"
     return f"{text}\n{_table(source, endpoint.request, skip=())}"
+
+
+def _words(endpoint: Endpoint) -> str:
+    """Summary, description, and the refusals that the conventions do not explain."""
+    refusals = [f"{status}: {reason}" for status, reasons in endpoint.raised.items() for reason in reasons]
+    return "\n\n".join((endpoint.summary, endpoint.description, *([" ".join(refusals)] if refusals else ())))
 
 
 def _conditions(endpoint: Endpoint) -> str:

@@ -30,9 +30,6 @@ from tacit.errors import InvalidInput, InvalidPayload, TacitError
 from tacit.model.memory import Speaker
 from tacit.safety.authority import require, speaker_of
 
-MAX_BODY_BYTES = 4_500_000
-"""The longest content (1,000,000 characters) at four bytes each, and room for the rest."""
-
 MAX_PATH_CHARS = 500
 """The longest name of a thing in a path."""
 
@@ -56,6 +53,7 @@ def build_routes(
     run_ahead: Run = run_in_threadpool,
     counters: Callable[[], Mapping[str, float]] = _no_numbers,
     leaving: Callable[[], bool] = _stays,
+    reopen: Callable[[Callable[[], Any]], Any] | None = None,
 ) -> list[BaseRoute]:
     """Make the routes.
 
@@ -64,13 +62,16 @@ def build_routes(
         run: runs a blocking function away from the event loop; the daemon may pass its own bounded pool.
         run_ahead: the same for what somebody's turn waits for.
         counters: numbers of the process, for health and metrics.
-        leaving: whether the process is about to end: open streams end then.
+        leaving: whether the process is about to end or to open another engine: open streams end then.
+        reopen: does something while the store is closed, and opens it again; None = that is not possible here.
 
     Returns:
         Routes with absolute paths; the last one answers every other path under /v1 with a problem.
     """
     once, streams = IdempotencyCache(), Streams(leaving=leaving)
     process = Parameters(counters=counters, recalls=streams.recalls, document=cache(openapi_document))
+    if reopen is not None:
+        process = replace(process, reopened=reopen)
     routes: list[BaseRoute] = [
         Route(
             endpoint.path,
@@ -116,7 +117,7 @@ def _serve(
 
     async def serve(request: Request) -> Response:
         try:
-            body = b"" if endpoint.reads == "query" else await _body(request)
+            body = b"" if endpoint.reads == "query" else await _body(request, endpoint.max_bytes)
             answer = await run(lambda: once.answered(endpoint, request, body, lambda: work(request, body)))
             return _response(answer)
         except TacitError as error:
@@ -200,17 +201,17 @@ def _refuse_query(request: Request) -> None:
         )
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, max_bytes: int) -> bytes:
     declared = request.headers.get("content-length", "")
     too_large = RequestRefused(
-        "too_large", f"The body is larger than {MAX_BODY_BYTES} bytes.", hint="Send less at once."
+        "too_large", f"The body is larger than {max_bytes} bytes.", hint="Send less at once."
     )
-    if declared.isdecimal() and int(declared) > MAX_BODY_BYTES:
+    if declared.isdecimal() and int(declared) > max_bytes:
         raise too_large
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_BODY_BYTES:
+        if len(body) > max_bytes:
             raise too_large
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if body and media_type != "application/json":
@@ -285,12 +286,12 @@ class OldForm:
 
 OLD_FORMS = (
     OldForm(
-        endpoint="post_remember",
+        endpoint="remember",
         used=lambda request: request.tier is not None,
         warning="`tier` follows from who asks now, and grants nothing: send the user's words as `user_words`, or a personal token",
     ),
     OldForm(
-        endpoint="post_undo",
+        endpoint="undo_change",
         used=lambda request: bool(request.cwd),
         warning="`cwd` is not read: `id` names the change",
     ),

@@ -25,8 +25,12 @@ MOST_WAITING = 256
 MOST_STREAMS = 32
 
 
-def stream(engine: Service, at: Parameters, request: NoBody) -> Answer[None]:  # noqa: ARG001 - one shape for all handlers
-    """Recalls as they happen: `event: trace` with a row of `GET /v1/timeline`; a comment every 15 seconds."""
+def stream_traces(engine: Service, at: Parameters, request: NoBody) -> Answer[None]:  # noqa: ARG001 - one shape for all handlers
+    """Stream recalls as they happen: `event: trace` with a row of `GET /v1/timeline`, and a comment every 15 seconds.
+
+    The stream is of server-sent events. A client that reads too slowly loses the oldest waiting rows. It ends
+    when the daemon stops; connect again then.
+    """
     return Answer(None, events=at.recalls(engine, at.speaker), media_type="text/event-stream")
 
 

@@ -25,6 +25,7 @@ from tacit.system.processes import resident_kb
 if TYPE_CHECKING:
     from starlette.routing import Router
 
+    from tacit.app.engine import Engine
     from tacit.daemon.mcp_mount import McpMount
 
 HOOK_PATH = "/hook/"
@@ -50,7 +51,7 @@ class DaemonParts:
     stop: Callable[[], None] = lambda: None
     leaving: Callable[[], bool] = lambda: False
     listen: Callable[[int], Awaitable[dict[str, object]]] | None = None
-    api: Router | None = None
+    api: tuple[Engine, Router] | None = None
     mcp: McpMount | None = None
     page: PageSessions = field(default_factory=PageSessions)
 

@@ -7,7 +7,7 @@ making is the user's.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +18,7 @@ from tacit.daemon.http_limits import read_body
 from tacit.errors import TacitError
 
 if TYPE_CHECKING:
+    from tacit.app.engine import Engine
     from tacit.mcp.server import McpApp
 
 
@@ -28,6 +29,7 @@ class McpMount:
         self._parts = parts
         self._starting = asyncio.Lock()
         self._app: ASGIApp | None = None
+        self._engine: Engine | None = None
         self._leave = asyncio.Event()
         self._life: asyncio.Task[None] | None = None
 
@@ -46,19 +48,21 @@ class McpMount:
 
     async def _ready(self) -> ASGIApp:
         async with self._starting:
-            if self._app is None:
-                engine = await self._parts.source.get()
+            engine = await self._parts.source.get()
+            if self._app is None or self._engine is not engine:
+                await self.close()
                 built = await asyncio.to_thread(_load, engine)
                 started = asyncio.Event()
-                self._life = asyncio.create_task(self._live(built, started))
+                self._leave = asyncio.Event()
+                self._life = asyncio.create_task(self._live(built, started, self._leave))
                 await started.wait()
-                self._app = built.app
+                self._app, self._engine = built.app, engine
             return self._app
 
-    async def _live(self, built: McpApp, started: asyncio.Event) -> None:
+    async def _live(self, built: McpApp, started: asyncio.Event, leave: asyncio.Event) -> None:
         async with built.running():
             started.set()
-            await self._leave.wait()
+            await leave.wait()
 
     async def close(self) -> None:
         """End the SDK's own tasks."""
@@ -67,11 +71,10 @@ class McpMount:
             await self._life
 
 
-def _load(engine: object) -> McpApp:
-    from tacit.app.engine import Engine  # noqa: PLC0415
+def _load(engine: Engine) -> McpApp:
     from tacit.mcp.server import build_mcp  # noqa: PLC0415 - the SDK; see the module docstring
 
-    return build_mcp(cast(Engine, engine))
+    return build_mcp(engine)
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

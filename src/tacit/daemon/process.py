@@ -183,7 +183,8 @@ class DaemonProcess:
             if self._should_leave():
                 self.stop()
                 return
-            engine = self._source.ready
+            if self._source.ready is not engine:  # opened, or another one since a restore
+                engine, begun = self._source.ready, False
             if engine is None:
                 continue
             ready_s = ready_s or now
@@ -193,16 +194,7 @@ class DaemonProcess:
             try:
                 if not begun:
                     begun = True
-                    gc.enable()  # `python -m tacit.daemon` starts without
-                    refresh_launcher(self._home)
-                    engine.warm()  # first what prompts need
-                    self._wanted.set()
-                    # What is loaded by now stays; a collection that walked all of it would stop a prompt for tens of milliseconds.
-                    gc.freeze()
-                    release_free_memory()
-                    self._drain(engine)
-                    engine.capture_pending()
-                    engine.start_sync()
+                    self._begin_work(engine)
                     spooled_s = now
                 if now - spooled_s > SPOOL_EVERY_S:
                     spooled_s = now
@@ -227,6 +219,19 @@ class DaemonProcess:
             except Exception:  # noqa: BLE001
                 counters.add("errors")
                 _LOG.exception("background work failed")
+
+    def _begin_work(self, engine: Engine) -> None:
+        """What an engine that was opened does first."""
+        gc.enable()  # `python -m tacit.daemon` starts without
+        refresh_launcher(self._home)
+        engine.warm()  # first what prompts need
+        self._wanted.set()
+        # What is loaded by now stays; a collection that walked all of it would stop a prompt for tens of milliseconds.
+        gc.freeze()
+        release_free_memory()
+        self._drain(engine)
+        engine.capture_pending()
+        engine.start_sync()
 
     def _should_leave(self) -> bool:
         if not self._claim.holds():

@@ -218,9 +218,9 @@ class _Api:
         except TacitError as error:
             await problem_of(error)(scope, receive, send)
             return
-        if parts.api is None:
-            parts.api = await asyncio.to_thread(_build_api, engine, parts)
-        await parts.api(scope, receive, send)
+        if parts.api is None or parts.api[0] is not engine:
+            parts.api = engine, await asyncio.to_thread(_build_api, engine, parts)
+        await parts.api[1](scope, receive, send)
 
 
 def _build_api(engine: Engine, parts: DaemonParts) -> Router:
@@ -250,8 +250,16 @@ def _build_api(engine: Engine, parts: DaemonParts) -> Router:
     def numbers() -> dict[str, float]:
         return {**parts.counters.values(), "uptime_s": parts.counters.uptime_s, "queue": parts.pool.count}
 
+    def leaving() -> bool:
+        return parts.leaving() or parts.source.ready is not engine
+
     routes = build_routes(
-        engine, run=run_behind, run_ahead=run_ahead, counters=numbers, leaving=parts.leaving
+        engine,
+        run=run_behind,
+        run_ahead=run_ahead,
+        counters=numbers,
+        leaving=leaving,
+        reopen=parts.source.reopen,
     )
     return Router(routes=routes)
 

@@ -1,7 +1,7 @@
 """The engine, once it is open.
 
 In: how to open one. Out: the engine, for whoever waits; opening happens on its own thread while the socket answers
-already. An engine that cannot be opened is tried again later, and everybody is told why meanwhile.
+already. The engine can be closed for a moment, while the store is replaced. An engine that cannot be opened is tried again later, and everybody is told why meanwhile.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Lock, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from tacit.errors import TacitError
+from tacit.errors import DaemonUnavailable, TacitError
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
 
 RETRY_S = 5.0
+T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
@@ -65,6 +66,26 @@ class EngineSource:
                 future = self._future = Future()
                 Thread(target=self._run, args=(future,), name="tacit-open", daemon=True).start()
             return future
+
+    def reopen(self, between: Callable[[], T]) -> T:
+        """Close the engine, do `between` while nobody has the store open, and open it again. Blocking; who asks meanwhile waits.
+
+        Raises:
+            DaemonUnavailable: if no engine is open.
+            TacitError: as `between`; the engine is opened again all the same. Or why it cannot be opened.
+        """
+        with self._lock:
+            engine = self.ready
+            if engine is None:
+                raise DaemonUnavailable("The store is being opened.", hint="Ask again in a moment.")
+            future = self._future = Future()
+        try:
+            engine.close()
+            done = between()
+        finally:
+            self._run(future)
+        future.result()
+        return done
 
     async def get(self, *, until_s: float | None = None) -> Engine:
         """Wait for the engine.

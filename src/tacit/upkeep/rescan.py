@@ -70,7 +70,9 @@ def rescan(
     Raises:
         StoreError: if the store itself cannot be written; nothing of it is changed then.
     """
-    copies = list(dict.fromkeys((*map(Path, COPIES.read(store)), *home.automatic_backups(), *_aside(home))))
+    copies = list(
+        dict.fromkeys((*map(Path, COPIES.read(store)), *home.automatic_backups(), *replaced_databases(home)))
+    )
     copies = [path for path in copies if path.is_file()]
     rows = store.rewrite_texts(clean, dry_run=dry_run, gone=gone)
     files: dict[str, int] = {}
@@ -192,6 +194,6 @@ def _drop_derived(home: Home) -> dict[str, int]:
     return {"index": gone} if gone else {}
 
 
-def _aside(home: Home) -> Iterable[Path]:
+def replaced_databases(home: Home) -> Iterable[Path]:
     """Databases that were put aside, damaged or replaced."""
     return (path for path in _sorted(home.quarantine_dir) if path.suffix == ".db")

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 
 from samples import memory_named
 from tacit.api import requests as ask
-from tacit.api.endpoints import ENDPOINTS
-from tacit.api.routes import MAX_BODY_BYTES, build_routes
+from tacit.api.endpoints import ENDPOINTS, MAX_BODY_BYTES
+from tacit.api.routes import build_routes
 from tacit.app.values import EngineStatus, Recalled
 from tacit.capture.bootstrap.project_import import RulesImport
 from tacit.capture.discover import TranscriptInfo

@@ -37,12 +37,8 @@ def fill(engine, place, tmp_path):
     engine.recall("billing desk", cwd=str(place))
     engine.prerender()
     engine.backup(tmp_path / "backup.db")
-    for target, lines in (
-        (tmp_path / "all.jsonl", b"".join(engine.transfer.export())),
-        (tmp_path / "all.md", engine.transfer.export_markdown().encode()),
-    ):
-        target.write_bytes(lines)
-        engine.transfer.wrote(target)
+    engine.transfer.export_to(tmp_path / "all.jsonl", form="jsonl")
+    engine.transfer.export_to(tmp_path / "all.md", form="markdown")
     return first.id, kept
 
 
@@ -93,8 +89,7 @@ def test_what_says_the_same_elsewhere_stays_and_is_named(engine, home, place, tm
     engine.remember(FIRST, cwd=str(place))
     twin = engine.remember(FIRST, cwd=str(other))[0].memory
     target = tmp_path / "all.md"
-    target.write_text(engine.transfer.export_markdown())
-    engine.transfer.wrote(target)
+    engine.transfer.export_to(target, form="markdown")
     purging = engine.admin.purging
     done = purging.purge(
         purging.matching(scope=engine.visible(str(place)), source=None, text="quokkas"), dry_run=False

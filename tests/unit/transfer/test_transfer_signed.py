@@ -199,8 +199,8 @@ def test_a_purge_signs_again_what_it_cleans_in_an_export(engine, tmp_path):
     )[0].memory
     name = next(one for content, one in names.items() if "seeds" in content)
     engine.edit(name, content="the seeds are kept in order")
-    file = export(engine, tmp_path / "e.jsonl")
-    engine.transfer.wrote(file)
+    file = tmp_path / "e.jsonl"
+    engine.transfer.export_to(file, form="jsonl")
     engine.admin.purging.purge(engine.admin.purging.named([name]), dry_run=False)
     text = file.read_text()
     assert "seeds" not in text

@@ -13,8 +13,13 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Store a statement: 201 with the changes, 200 when nothing was stored. */
-        post: operations["post_remember"];
+        /**
+         * Store a statement: 201 with the changes, 200 when nothing was stored.
+         * @description The scope is the project of `cwd` unless `scope` names another one. A statement that is known already is merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the answer takes the change back with `POST /v1/undo`.
+         *
+         *     With a personal token, from the page or a terminal it counts as the user's. Otherwise it counts as an agent's and waits for review, unless `user_words` prove it.
+         */
+        post: operations["remember"];
         delete?: never;
         options?: never;
         head?: never;
@@ -28,8 +33,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end. */
-        get: operations["get_memories"];
+        /**
+         * List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
+         * @description Filters are combined: each narrows the list. With `text` the list holds the memories found, best first unless `order` is set. `total` counts all memories that match, not only those of this page.
+         */
+        get: operations["list_memories"];
         put?: never;
         post?: never;
         delete?: never;
@@ -45,8 +53,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Find memories by words, in any order and misspelled, and by meaning, best first. */
-        get: operations["get_search"];
+        /**
+         * Find memories by words, in any order and misspelled, and by meaning, best first.
+         * @description Results are ranked by words and by meaning, and the two rankings are combined. Misspelled words are found, too. Recalls are not affected: nothing is injected or traced.
+         */
+        get: operations["search_memories"];
         put?: never;
         post?: never;
         delete?: never;
@@ -62,17 +73,29 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one memory by its id, or by a unique beginning or end of it, optionally as of a time. */
-        get: operations["get_memories_id"];
-        /** Replace a memory as a whole; needs `If-Match`. The history keeps the old version. */
-        put: operations["put_memories_id"];
+        /**
+         * Get one memory by its id, or by a unique beginning or end of it, optionally as of a time.
+         * @description The answer has an `etag` for `If-Match`. With `as_of_ms` it is the version that was known at that time.
+         */
+        get: operations["get_memory"];
+        /**
+         * Replace a memory as a whole. The history keeps the old version.
+         * @description Send every field that can be edited; a field that is left out gets its default. It needs `If-Match` with the `etag` that the memory had when you read it.
+         */
+        put: operations["replace_memory"];
         post?: never;
-        /** Retire a memory: it is never recalled again, and its history stays. */
-        delete: operations["delete_memories_id"];
+        /**
+         * Retire a memory: it is never recalled again, and its history stays.
+         * @description It is no longer recalled or listed as active. `POST /v1/undo` makes it active again; `POST /v1/purge` removes it from all stored data instead.
+         */
+        delete: operations["forget_memory"];
         options?: never;
         head?: never;
-        /** Change parts of a memory. The history keeps the old version. */
-        patch: operations["patch_memories_id"];
+        /**
+         * Change parts of a memory. The history keeps the old version.
+         * @description Fields that are left out stay as they are. `If-Match` prevents that a change of somebody else is overwritten; `POST /v1/undo` takes the change back.
+         */
+        patch: operations["edit_memory"];
         trace?: never;
     };
     "/v1/memories/{id}/supersede": {
@@ -84,8 +107,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Supersede a memory by another statement. The history of the old one stays. */
-        post: operations["post_memories_id_supersede"];
+        /**
+         * Supersede a memory by another statement. The history of the old one stays.
+         * @description The new statement becomes a memory of its own, and the old one ends and names it. Without `kind`, `when` and `scope` it takes them from the old one.
+         */
+        post: operations["supersede_memory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -101,8 +127,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Merge a memory into another one that says the same. */
-        post: operations["post_memories_id_merge"];
+        /**
+         * Merge a memory into another one that says the same.
+         * @description The memory of the path ends, and the one named by `into` counts its evidence, too. `POST /v1/undo` takes it back.
+         */
+        post: operations["merge_memory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -116,8 +145,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All versions of a memory, oldest first. */
-        get: operations["get_memories_id_history"];
+        /**
+         * List all versions of a memory, oldest first.
+         * @description Each change of a memory writes a new version, which is kept until the memory is purged.
+         */
+        get: operations["list_memory_versions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -133,8 +165,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the relations of a memory, strongest first. */
-        get: operations["get_memories_id_relations"];
+        /**
+         * List the relations of a memory, strongest first.
+         * @description A relation says that one memory updates, contradicts, extends or resembles another one. `memories` holds the memories at the other ends.
+         */
+        get: operations["list_memory_relations"];
         put?: never;
         post?: never;
         delete?: never;
@@ -150,8 +185,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the injections of a memory, newest first, and whether it was used. */
-        get: operations["get_memories_id_exposures"];
+        /**
+         * List the injections of a memory, newest first, and whether it was used.
+         * @description An exposure is one injection of the memory into a session, with its turn and its surface.
+         */
+        get: operations["list_memory_exposures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -169,8 +207,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Report whether a memory was useful. */
-        post: operations["post_memories_id_feedback"];
+        /**
+         * Report whether a memory was useful.
+         * @description The verdict counts for the gate, which injects a memory less often that was not useful. With `trace_id` it also counts in charts and for `POST /v1/tune`.
+         */
+        post: operations["rate_memory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -184,7 +225,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The newest memories and the relations between them. */
+        /**
+         * Get the newest memories and the relations between them.
+         * @description Nodes are the newest memories that match, edges the relations between them. `limit` bounds the nodes.
+         */
         get: operations["get_graph"];
         put?: never;
         post?: never;
@@ -201,8 +245,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the latest changes, newest first, with their reasons and the earlier versions. */
-        get: operations["get_changes"];
+        /**
+         * List the latest changes, newest first, with their reasons and the earlier versions.
+         * @description Each entry is one version as it was written, with the version before it. Entries with the same `change_id` were written together and are undone together.
+         */
+        get: operations["list_changes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -220,8 +267,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove memories, or all of a project, session or source, from all stored data. This cannot be undone. */
-        post: operations["post_purge"];
+        /**
+         * Remove memories, or all of a project, session or source, from all stored data. This cannot be undone.
+         * @description Name what to remove by exactly one of `ids`, `project`, `session`, `source` and `text`. With `dry_run` the answer lists what would be removed. Backups and exports that this home made are cleaned as well.
+         */
+        post: operations["purge_memories"];
         delete?: never;
         options?: never;
         head?: never;
@@ -237,8 +287,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Undo one change as a whole. Ended statements become active again. 409 if a later change touched its memories. */
-        post: operations["post_undo"];
+        /**
+         * Undo one change as a whole. Ended statements become active again.
+         * @description `id` is the `change_id` of the answer to a write, or of an entry of `GET /v1/changes`. With `memory` only the effect on that memory is taken back.
+         */
+        post: operations["undo_change"];
         delete?: never;
         options?: never;
         head?: never;
@@ -252,11 +305,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what waits for the user: pairs that may contradict each other, and unconfirmed statements. */
-        get: operations["get_review"];
+        /**
+         * List what waits for the user: pairs that may contradict each other, and unconfirmed statements.
+         * @description Each entry has a `reason` in words. `total` counts the entries that match, `waiting` all entries, and `groups` says how many there are by kind, source, tier, cause and scope.
+         */
+        get: operations["list_review"];
         put?: never;
-        /** Make one decision on many statements of the review queue. It is one change, which `undo` reverts. */
-        post: operations["post_review"];
+        /**
+         * Make one decision on many statements of the review queue. It is one change, which `undo` reverts.
+         * @description Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number matches, nothing is decided.
+         */
+        post: operations["decide_reviews"];
         delete?: never;
         options?: never;
         head?: never;
@@ -272,8 +331,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decide on one statement of the review queue, by its id, or the beginning or end of it. */
-        post: operations["post_review_id"];
+        /**
+         * Decide on one statement of the review queue, by its id, or the beginning or end of it.
+         * @description Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not learned again. `POST /v1/undo` takes the decision back.
+         */
+        post: operations["decide_review"];
         delete?: never;
         options?: never;
         head?: never;
@@ -287,8 +349,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List projects by name. */
-        get: operations["get_projects"];
+        /**
+         * List projects by name.
+         * @description A project is a repository or a folder that sessions ran in. `active` counts its active memories.
+         */
+        get: operations["list_projects"];
         put?: never;
         post?: never;
         delete?: never;
@@ -304,8 +369,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the project of a folder, and other projects that may belong to it. */
-        get: operations["get_projects_here"];
+        /**
+         * Get the project of a folder, and other projects that may belong to it.
+         * @description `related` lists projects with the same history or remote, whose memories the user may share with this folder; `notice` is the question that is open.
+         */
+        get: operations["get_folder_project"];
         put?: never;
         post?: never;
         delete?: never;
@@ -323,8 +391,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Share the memories of the projects that a folder may belong to. Only the user can do this. */
-        post: operations["post_projects_join"];
+        /**
+         * Share the memories of the projects that a folder may belong to.
+         * @description From then on the folder and the related projects see the same memories. `POST /v1/projects/separate` takes it back.
+         */
+        post: operations["join_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -340,8 +411,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares. */
-        post: operations["post_projects_separate"];
+        /**
+         * Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares.
+         * @description Memories stay with the project that they were learned in.
+         */
+        post: operations["separate_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -355,8 +429,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the memories that the team of a project shares in its repository. */
-        get: operations["get_team"];
+        /**
+         * List the memories that the team of a project shares in its repository.
+         * @description The files stand below `.tacit/team` of the repository. `joined` says whether this home takes them for the word of teammates.
+         */
+        get: operations["get_repository_team"];
         put?: never;
         post?: never;
         delete?: never;
@@ -374,8 +451,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take what the team's default branch holds for the word of teammates. Only the user can do this. */
-        post: operations["post_team_join"];
+        /**
+         * Take what the team's default branch holds for the word of teammates.
+         * @description The files of the default branch are imported now and after each later change of that branch.
+         */
+        post: operations["join_repository_team"];
         delete?: never;
         options?: never;
         head?: never;
@@ -391,8 +471,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the memories that came from the team's files. Only the user can do this. */
-        post: operations["post_team_leave"];
+        /**
+         * End the memories that came from the team's files.
+         * @description Memories that the user made their own stay.
+         */
+        post: operations["leave_repository_team"];
         delete?: never;
         options?: never;
         head?: never;
@@ -408,8 +491,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Write a memory into the team's folder of its repository, for the user to commit. */
-        post: operations["post_team_share"];
+        /**
+         * Write a memory into the team's folder of its repository, for the user to commit.
+         * @description It writes one file; nothing is committed or sent.
+         */
+        post: operations["share_in_repository"];
         delete?: never;
         options?: never;
         head?: never;
@@ -425,8 +511,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove the file of a memory from the team's folder, for the user to commit. */
-        post: operations["post_team_unshare"];
+        /**
+         * Remove the file of a memory from the team's folder, for the user to commit.
+         * @description Teammates keep the memory until the removal is on the default branch.
+         */
+        post: operations["unshare_in_repository"];
         delete?: never;
         options?: never;
         head?: never;
@@ -440,11 +529,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the teams of the user on the server. */
-        get: operations["get_teams"];
+        /**
+         * List the teams of the user on the server.
+         * @description Each team has the user's role and the projects whose memories may be shared with it.
+         */
+        get: operations["list_teams"];
         put?: never;
-        /** Make a team in an organization. Administrators of the organization can do this. */
-        post: operations["post_teams"];
+        /**
+         * Make a team in an organization. Administrators of the organization can do this.
+         * @description The name has the form `organization/team`.
+         */
+        post: operations["add_team"];
         delete?: never;
         options?: never;
         head?: never;
@@ -458,8 +553,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the teams that the user joined, with the number of their memories in this home. Does not ask the server. */
-        get: operations["get_teams_known"];
+        /**
+         * List the teams that the user joined, with the number of their memories in this home. Does not ask the server.
+         * @description It answers from this home and works without a connection.
+         */
+        get: operations["list_known_teams"];
         put?: never;
         post?: never;
         delete?: never;
@@ -477,8 +575,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Join an organization: all devices of the user receive what it and its teams share with them. */
-        post: operations["post_teams_join"];
+        /**
+         * Join an organization: all devices of the user receive what it and its teams share with them.
+         * @description The user must have been added to it before; see `POST /v1/teams/members`.
+         */
+        post: operations["join_team"];
         delete?: never;
         options?: never;
         head?: never;
@@ -494,8 +595,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Leave a team, or an organization with all its teams. Memories from there end; what the user made their own stays. */
-        post: operations["post_teams_leave"];
+        /**
+         * Leave a team, or an organization with all its teams. Memories from there end; what the user made their own stays.
+         * @description Shared memories are ended on all devices of the user.
+         */
+        post: operations["leave_team"];
         delete?: never;
         options?: never;
         head?: never;
@@ -509,11 +613,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the members of a team. */
-        get: operations["get_teams_members"];
+        /**
+         * List the members of a team.
+         * @description Each member has a name, a role, and the time when they joined.
+         */
+        get: operations["list_members"];
         put?: never;
-        /** Add a person to a team, or change their role or name. Administrators can do this. */
-        post: operations["post_teams_members"];
+        /**
+         * Add a person to a team, or change their role or name. Administrators can do this.
+         * @description A new member becomes a writer unless `role` says otherwise.
+         */
+        post: operations["put_member"];
         delete?: never;
         options?: never;
         head?: never;
@@ -529,8 +639,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove a member from a team, or from an organization with all of its teams. Administrators can do this. */
-        post: operations["post_teams_members_remove"];
+        /**
+         * Remove a member from a team, or from an organization with all of its teams. Administrators can do this.
+         * @description Their devices end the shared memories at the next sync.
+         */
+        post: operations["remove_member"];
         delete?: never;
         options?: never;
         head?: never;
@@ -546,8 +659,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Allow the memories of a folder's project to be shared with a team. Administrators can do this. */
-        post: operations["post_teams_projects"];
+        /**
+         * Allow the memories of a folder's project to be shared with a team. Administrators can do this.
+         * @description The project is known by its git remote, so that it is the same in every clone.
+         */
+        post: operations["put_team_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -563,8 +679,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** No longer allow the memories of a project to be shared; name it by a folder or its remote. Administrators of the organization can do this. */
-        post: operations["post_teams_projects_remove"];
+        /**
+         * No longer allow the memories of a project to be shared; name it by a folder or its remote. Administrators of the organization can do this.
+         * @description Memories that are shared already stay shared.
+         */
+        post: operations["remove_team_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -580,8 +699,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a service account in an organization, or give it a new token, which is shown only once. Administrators can do this. */
-        post: operations["post_teams_service-accounts"];
+        /**
+         * Make a service account in an organization, or give it a new token, which is shown only once. Administrators can do this.
+         * @description A service account lets a program, such as CI, search what the team shares. Its token is in the answer and cannot be shown again.
+         */
+        post: operations["put_service_account"];
         delete?: never;
         options?: never;
         head?: never;
@@ -595,8 +717,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the audit log of a team, newest first. Administrators can see it. */
-        get: operations["get_teams_audit"];
+        /**
+         * List the audit log of a team, newest first. Administrators can see it.
+         * @description Each entry has a number that counts up; send the smallest as `before` for older ones.
+         */
+        get: operations["list_audit"];
         put?: never;
         post?: never;
         delete?: never;
@@ -612,8 +737,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get everything that the server holds about the user in their teams: memberships, shared memories, requests. */
-        get: operations["get_teams_mine"];
+        /**
+         * Get everything that the server holds about the user in their teams: memberships, shared memories, requests.
+         * @description It serves requests for one's own data.
+         */
+        get: operations["get_owned"];
         put?: never;
         post?: never;
         delete?: never;
@@ -629,11 +757,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the waiting requests to share: the user's own, and those that they may decide. */
-        get: operations["get_teams_requests"];
+        /**
+         * List the waiting requests to share: the user's own, and those that they may decide.
+         * @description With `every` those that were decided are listed, too.
+         */
+        get: operations["list_share_requests"];
         put?: never;
-        /** Ask a team to share a memory. Teammates get it when a reviewer has accepted it. */
-        post: operations["post_teams_requests"];
+        /**
+         * Ask a team to share a memory. Teammates get it when a reviewer has accepted it.
+         * @description The words, kind and trigger of the memory are sent to the server. A request that waits already is not made again.
+         */
+        post: operations["request_sharing"];
         delete?: never;
         options?: never;
         head?: never;
@@ -649,8 +783,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it. */
-        post: operations["post_teams_requests_decide"];
+        /**
+         * Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it.
+         * @description Reviewers accept or refuse; the author withdraws.
+         */
+        post: operations["decide_share_request"];
         delete?: never;
         options?: never;
         head?: never;
@@ -666,8 +803,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop sharing a memory with teams. Each device ends it at its next sync. */
-        post: operations["post_teams_unshare"];
+        /**
+         * Stop sharing a memory with teams. Each device ends it at its next sync.
+         * @description With `purge` it is removed with its history from the server and every device.
+         */
+        post: operations["unshare_memory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -681,11 +821,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what is known of the sync of this home, without asking the server. */
+        /**
+         * Get what is known of the sync of this home, without asking the server.
+         * @description It has the account, the device, the last exchange and the last error. `login` is null if this home is not logged in.
+         */
         get: operations["get_sync"];
         put?: never;
-        /** Exchange with the server now. */
-        post: operations["post_sync"];
+        /**
+         * Exchange with the server now.
+         * @description It sends what changed here and receives what changed elsewhere. The daemon does it in the background as well.
+         */
+        post: operations["sync"];
         delete?: never;
         options?: never;
         head?: never;
@@ -701,8 +847,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Join an account of a server. With `dry_run` only say how many memories would leave. */
-        post: operations["post_sync_login"];
+        /**
+         * Join an account of a server. With `dry_run` only say how many memories would leave.
+         * @description The first device of an account needs the code of an invitation and gets a recovery phrase; further devices need both. From then on memories that may leave the machine are exchanged in encrypted form.
+         */
+        post: operations["log_in"];
         delete?: never;
         options?: never;
         head?: never;
@@ -718,8 +867,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams. */
-        post: operations["post_sync_sign-in"];
+        /**
+         * Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams.
+         * @description Open `url` of the answer in a browser, then poll `POST /v1/sync/sign-in/finish`.
+         */
+        post: operations["begin_sign_in"];
         delete?: never;
         options?: never;
         head?: never;
@@ -735,8 +887,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`. */
-        post: operations["post_sync_sign-in_finish"];
+        /**
+         * Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`.
+         * @description Until the user has signed in, the answer says that it is not done.
+         */
+        post: operations["finish_sign_in"];
         delete?: never;
         options?: never;
         head?: never;
@@ -752,8 +907,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Leave the account. Memories that teams share end here; all others stay. */
-        post: operations["post_sync_logout"];
+        /**
+         * Leave the account. Memories that teams share end here; all others stay.
+         * @description The server refuses this device from then on, if it can be reached.
+         */
+        post: operations["log_out"];
         delete?: never;
         options?: never;
         head?: never;
@@ -769,8 +927,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a code with which one more device may log in, once and within an hour. */
-        post: operations["post_sync_invites"];
+        /**
+         * Make a code with which one more device may log in, once and within an hour.
+         * @description Enter the code and the recovery phrase on the new device.
+         */
+        post: operations["invite_device"];
         delete?: never;
         options?: never;
         head?: never;
@@ -784,8 +945,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the devices of the account, as the server knows them. */
-        get: operations["get_sync_devices"];
+        /**
+         * List the devices of the account, as the server knows them.
+         * @description Revoked devices are listed, too, with the time of the revocation.
+         */
+        get: operations["list_devices"];
         put?: never;
         post?: never;
         delete?: never;
@@ -803,8 +967,55 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Refuse a device of the account from now on. */
-        post: operations["post_sync_devices_revoke"];
+        /**
+         * Refuse a device of the account from now on.
+         * @description The server accepts nothing from it any more. What it received before stays on it.
+         */
+        post: operations["revoke_device"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an export of memories as text.
+         * @description A lossless export (`jsonl`) has all versions, relations and the signature of this home; Markdown has what is remembered now. A caller without the user's authority gets no restricted memories.
+         */
+        get: operations["export_memories"];
+        put?: never;
+        /**
+         * Write an export of memories to a new file, which only the user can read.
+         * @description Purges and rescans for secrets clean the file, too. A caller without the user's authority gets no restricted memories.
+         */
+        post: operations["write_export"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
+         * @description Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says that it is the user's own. Send a file of this machine as `path`, any other as `content`. A second import adds nothing.
+         */
+        post: operations["import_memories"];
         delete?: never;
         options?: never;
         head?: never;
@@ -818,8 +1029,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the defined kinds. */
-        get: operations["get_kinds"];
+        /**
+         * List the defined kinds.
+         * @description A kind sets how important a memory is at first and how fast its weight fades. The setting `kinds` adds more.
+         */
+        get: operations["list_kinds"];
         put?: never;
         post?: never;
         delete?: never;
@@ -835,8 +1049,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The spaces that measure closeness. */
-        get: operations["get_spaces"];
+        /**
+         * List the spaces that measure closeness.
+         * @description A space is one way to measure how close a memory is to a situation; `high` and `low` are its thresholds. Traces name the score of each space.
+         */
+        get: operations["list_spaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -854,8 +1071,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Recall memories: the block, its memories, the trace. Silence is an empty block. */
-        post: operations["post_recall"];
+        /**
+         * Recall memories: the block, its memories, the trace. Silence is an empty block.
+         * @description It answers as the given surface would, for the situation that the request describes, or that the named session is in. It injects nothing into a session, so that it serves a playground and a replay as well. `trace` says what each stage kept and dropped.
+         */
+        post: operations["recall"];
         delete?: never;
         options?: never;
         head?: never;
@@ -871,8 +1091,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Return the text to put before a prompt, with counts and alerts; often it is empty. A failure has a usable result. */
-        post: operations["post_inject"];
+        /**
+         * Get the text to put before a prompt, with counts and alerts.
+         * @description It is for a program that keeps the conversation itself: put the text before the user's words. Often it is empty. Alerts and counts are there where the preset has them. A failure has a result that can be used all the same: status 408 after a timeout, 500 otherwise.
+         */
+        post: operations["inject"];
         delete?: never;
         options?: never;
         head?: never;
@@ -886,8 +1109,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the start pack of a session in the folder. */
-        get: operations["get_context"];
+        /**
+         * Get the start pack of a session in the folder.
+         * @description It is the text that a host inserts at the start of a session: rules, pinned memories and what was last worked on, within the budget of the settings.
+         */
+        get: operations["get_start_pack"];
         put?: never;
         post?: never;
         delete?: never;
@@ -903,8 +1129,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List recalls in one line each, newest first: the injected memories, or the reason for silence. */
-        get: operations["get_timeline"];
+        /**
+         * List recalls in one line each, newest first: the injected memories, or the reason for silence.
+         * @description Filters are combined. With `text` only recalls are listed whose query has these words.
+         */
+        get: operations["list_recalls"];
         put?: never;
         post?: never;
         delete?: never;
@@ -920,8 +1149,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the last recalls with every stage's keeps and drops, newest first. */
-        get: operations["get_traces"];
+        /**
+         * List the last recalls with every stage's keeps and drops, newest first.
+         * @description Each trace holds the query, the candidates with their scores, what each stage dropped and why, and the result. `GET /v1/timeline` lists recalls in one line each.
+         */
+        get: operations["list_traces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -937,8 +1169,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Recalls as they happen: `event: trace` with a row of `GET /v1/timeline`; a comment every 15 seconds. */
-        get: operations["get_traces_stream"];
+        /**
+         * Stream recalls as they happen: `event: trace` with a row of `GET /v1/timeline`, and a comment every 15 seconds.
+         * @description The stream is of server-sent events. A client that reads too slowly loses the oldest waiting rows. It ends when the daemon stops; connect again then.
+         */
+        get: operations["stream_traces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -954,8 +1189,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one recall with every stage's keeps and drops, and its verdicts. */
-        get: operations["get_traces_id"];
+        /**
+         * Get one recall with every stage's keeps and drops, and its verdicts.
+         * @description It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the block, and what the user said of it.
+         */
+        get: operations["get_trace"];
         put?: never;
         post?: never;
         delete?: never;
@@ -971,8 +1209,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Repeat the decision of one recall at another threshold. */
-        get: operations["get_traces_id_replay"];
+        /**
+         * Repeat the decision of one recall at another threshold.
+         * @description Nothing is searched again: the stored scores are compared with `threshold`.
+         */
+        get: operations["replay_trace"];
         put?: never;
         post?: never;
         delete?: never;
@@ -990,8 +1231,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it. */
-        post: operations["post_traces_id_feedback"];
+        /**
+         * Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it.
+         * @description Without `memory_ids` the verdict is on all injected memories. A candidate that was not injected may be named as well: `useful` then says that it was missing.
+         */
+        post: operations["rate_trace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1005,8 +1249,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List verdicts on injections, newest first. */
-        get: operations["get_feedback"];
+        /**
+         * List verdicts on injections, newest first.
+         * @description A verdict is the user's word on one memory in one recall.
+         */
+        get: operations["list_verdicts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1024,8 +1271,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fit the levels before a prompt to this store, without labels. */
-        post: operations["post_tune"];
+        /**
+         * Fit the levels before a prompt to this store, without labels.
+         * @description It measures how often the user's own prompts meet memories by chance, and sets the levels `quiet`, `balanced` and `eager` to bounded rates of such injections. Without `apply` it only reports.
+         */
+        post: operations["tune"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1039,13 +1289,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an item by its namespace and key. */
-        get: operations["get_items"];
-        /** Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent. */
-        put: operations["put_items"];
+        /**
+         * Get an item by its namespace and key.
+         * @description `item` is null if there is none. Items are JSON objects that programs keep, for example through the store of LangGraph.
+         */
+        get: operations["get_item"];
+        /**
+         * Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent.
+         * @description Secrets in it are redacted. Its `text` becomes a memory of the namespace's agent, which recall may find.
+         */
+        put: operations["put_item"];
         post?: never;
-        /** Remove an item and end its memory. Without such an item it does nothing. */
-        delete: operations["delete_items"];
+        /**
+         * Remove an item and end its memory. Without such an item it does nothing.
+         * @description Without such an item it does nothing.
+         */
+        delete: operations["delete_item"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1060,8 +1319,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Find items below a namespace: with a query the nearest in meaning first, else the newest. */
-        post: operations["post_items_search"];
+        /**
+         * Find items below a namespace: with a query the nearest in meaning first, else the newest.
+         * @description With `query` the nearest in meaning come first, else the newest. `where` filters by the fields of the value.
+         */
+        post: operations["search_items"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1075,8 +1337,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the namespaces that hold items. */
-        get: operations["get_items_namespaces"];
+        /**
+         * List the namespaces that hold items.
+         * @description A namespace is a list of labels, from the widest to the narrowest.
+         */
+        get: operations["list_namespaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1092,8 +1357,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List sessions, newest signal first. */
-        get: operations["get_sessions"];
+        /**
+         * List sessions, newest signal first.
+         * @description Each row has the host, the folder, the number of turns, and what was injected.
+         */
+        get: operations["list_sessions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1109,8 +1377,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one session turn by turn: prompts, injected and dropped memories. */
-        get: operations["get_sessions_host_session_id"];
+        /**
+         * Get one session turn by turn: prompts, injected and dropped memories.
+         * @description Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
+         */
+        get: operations["get_session"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1126,8 +1397,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none. */
-        get: operations["get_digests"];
+        /**
+         * List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none.
+         * @description A digest tells in a few lines what a session was about. Without `session` and `cwd` those of every project are listed.
+         */
+        get: operations["list_digests"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1143,7 +1417,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits. */
+        /**
+         * Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits.
+         * @description It explains why a statement of a session became a memory, waits, or was dropped.
+         *
+         *     A program without the user's authority gets neither the requests nor the counts of dropped statements.
+         */
         get: operations["get_learned"];
         put?: never;
         post?: never;
@@ -1162,8 +1441,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop or resume injecting into one session. */
-        post: operations["post_sessions_host_session_id_mute"];
+        /**
+         * Stop or resume injecting into one session.
+         * @description A muted session gets no text, but Tacit still learns from it.
+         */
+        post: operations["mute_session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1177,8 +1459,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List injected memories, newest first, and whether they were used. */
-        get: operations["get_exposures"];
+        /**
+         * List injected memories, newest first, and whether they were used.
+         * @description An exposure is one memory in one injection. Filter by a session (`host` and `session_id`) or by a memory.
+         */
+        get: operations["list_exposures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1196,8 +1481,13 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Import the rule files of the folder's project. */
-        post: operations["post_projects_init"];
+        /**
+         * Import the rule files of the folder's project.
+         * @description It reads CLAUDE.md, AGENTS.md and the other rule files of the project, and stores each rule as a memory. A second import stores only what has changed.
+         *
+         *     The statements count as the user's own, unless `confirmed` is false. For any other caller they wait in review.
+         */
+        post: operations["import_project_rules"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1211,8 +1501,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List past transcripts: at the given paths, else of the folder's project, else of every project. Nothing is learned. */
-        get: operations["get_transcripts"];
+        /**
+         * List past transcripts: at the given paths, else of the folder's project, else of every project.
+         * @description It looks for logs of sessions that the hosts on this machine keep. `POST /v1/backfill` learns from them.
+         */
+        get: operations["list_transcripts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1230,8 +1523,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named. */
-        post: operations["post_backfill"];
+        /**
+         * Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named.
+         * @description Each session is read once: a second import adds nothing. Send a few files per request to show progress and to lose little when you stop.
+         */
+        post: operations["import_transcripts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1247,8 +1543,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests. */
-        post: operations["post_write-ups"];
+        /**
+         * Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests.
+         * @description One request handles one session, so that a caller can stop between two. `waiting` says how many remain. With `dry_run` the prepared requests are shown and nothing is sent.
+         */
+        post: operations["write_up_session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1262,16 +1561,25 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects. */
+        /**
+         * List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects.
+         * @description With `cwd` and `agent` the values are those that hold in that project and for that agent. The answer has an `etag` for `If-Match`.
+         */
         get: operations["get_settings"];
         put?: never;
         post?: never;
-        /** Reset one layer, or one setting in it. The layer below takes effect at once. */
-        delete: operations["delete_settings"];
+        /**
+         * Reset one layer, or one setting in it. The layer below takes effect at once.
+         * @description Without `key` every value of the layer is reset.
+         */
+        delete: operations["revert_settings"];
         options?: never;
         head?: never;
-        /** Write values into one layer. They take effect at once. `null` resets a value. */
-        patch: operations["patch_settings"];
+        /**
+         * Write values into one layer. They take effect at once. `null` resets a value.
+         * @description The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
+         */
+        patch: operations["change_settings"];
         trace?: never;
     };
     "/v1/settings/diff": {
@@ -1281,8 +1589,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the settings that differ from the defaults. */
-        get: operations["get_settings_diff"];
+        /**
+         * List the settings that differ from the defaults.
+         * @description Each row has the default, the value that holds, and the layer that set it.
+         */
+        get: operations["list_setting_differences"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1298,7 +1609,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The JSON schema of a settings file, for editors. */
+        /**
+         * Get the JSON schema of a settings file, for editors.
+         * @description Editors that read JSON schemas complete and check config.yaml with it.
+         */
         get: operations["get_settings_schema"];
         put?: never;
         post?: never;
@@ -1315,8 +1629,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one setting by its dotted name: the layer that won, and the value of each layer. */
-        get: operations["get_settings_explain_key"];
+        /**
+         * Get one setting by its dotted name: the layer that won, and the value of each layer.
+         * @description Layers are, from the weakest: defaults, preset, the user's file, the project's file, the agent, the environment.
+         */
+        get: operations["explain_setting"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1332,8 +1649,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List agents that have settings or occurred in sessions, and whether they override the injection settings. */
-        get: operations["get_agents"];
+        /**
+         * List agents that have settings or occurred in sessions, and whether they override the injection settings.
+         * @description An agent is a named role of a host, such as a subagent; settings can differ by agent.
+         */
+        get: operations["list_agents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1349,15 +1669,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one agent: its effective injection settings, and whether it overrides them. */
-        get: operations["get_agents_name"];
+        /**
+         * Get one agent: its effective injection settings, and whether it overrides them.
+         * @description `overridden` says whether the agent has injection settings of its own.
+         */
+        get: operations["get_agent"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change some of an agent's injection settings, or let it follow the default again. */
-        patch: operations["patch_agents_name"];
+        /**
+         * Change some of an agent's injection settings, or let it follow the default again.
+         * @description Settings below `recall` are named without that prefix.
+         */
+        patch: operations["change_agent"];
         trace?: never;
     };
     "/v1/status": {
@@ -1367,7 +1693,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the state and counts. */
+        /**
+         * Get the state and counts.
+         * @description It has the version, the settings that matter, the number of memories, the state of the embedder and the language model, counts of silences, and warnings with advice.
+         */
         get: operations["get_status"];
         put?: never;
         post?: never;
@@ -1384,7 +1713,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the results of health checks, advice, and numbers of the process. */
+        /**
+         * Get the results of health checks, advice, and numbers of the process.
+         * @description `ok` is false if one check failed; each check has a `hint` that says what to do.
+         */
         get: operations["get_health"];
         put?: never;
         post?: never;
@@ -1401,7 +1733,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers for Prometheus, in its text format 0.0.4. */
+        /**
+         * Get numbers for Prometheus, in its text format 0.0.4.
+         * @description Counters of the process begin with `tacit_`, sizes of the store with `tacit_store_`.
+         */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -1418,8 +1753,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This API as an OpenAPI 3.1 document. */
-        get: operations["get_openapi_json"];
+        /**
+         * Get this API as an OpenAPI 3.1 document.
+         * @description Generated clients and `/ui/api` are made from it.
+         */
+        get: operations["get_openapi"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1435,7 +1773,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Counts of what is stored, and which injected memories were used. */
+        /**
+         * Get counts of what is stored and of the injected memories that were used.
+         * @description `rate` is the share of injected memories that sessions used, and `baseline` the same share of memories that were not injected.
+         */
         get: operations["get_stats"];
         put?: never;
         post?: never;
@@ -1452,8 +1793,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories. */
-        get: operations["get_stats_timeline"];
+        /**
+         * Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories.
+         * @description Numbers are summed by hour or day (UTC). Without times the last 30 days are told, or 2 days by the hour.
+         */
+        get: operations["get_charts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1469,8 +1813,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sessions with memory beside the share that `recall.holdout` left without: repeated failures, turns, tokens. */
-        get: operations["get_stats_holdout"];
+        /**
+         * Compare sessions with memory and the share that `recall.holdout` left without it.
+         * @description Compare repeated failures, turns and tokens of both groups to see what memory is worth. Without times the last 90 days are compared.
+         */
+        get: operations["get_holdout"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1488,8 +1835,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports. */
-        post: operations["post_rescan"];
+        /**
+         * Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports.
+         * @description It applies the redaction rules that hold now to everything that is stored. With `dry_run` it only counts what would change.
+         */
+        post: operations["rescan"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1505,8 +1855,51 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Write a consistent copy of the store to a new file. */
-        post: operations["post_backup"];
+        /**
+         * Write a consistent copy of the store to a new file.
+         * @description It can be made while Tacit is in use. `GET /v1/backups` lists it afterwards, and purges clean it.
+         */
+        post: operations["create_backup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/backups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List backups and replaced databases that `POST /v1/restore` takes, newest first.
+         * @description They are automatic backups, backups that were asked for, and stores that a restore or a repair moved aside.
+         */
+        get: operations["list_backups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted.
+         * @description The daemon goes on with the restored store; requests that come meanwhile wait. With `dry_run` the file is only examined. Purged memories stay gone.
+         */
+        post: operations["restore_backup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1520,8 +1913,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Problems of the store, as sentences; an empty list = sound. */
-        get: operations["get_check"];
+        /**
+         * Check the store: problems as sentences; an empty list means that it is sound.
+         * @description It reads the whole store and may take long; `POST /v1/jobs` with `check` does the same in the background.
+         */
+        get: operations["check_store"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1537,11 +1933,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended. */
-        get: operations["get_jobs"];
+        /**
+         * Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended.
+         * @description It has the last job of each name since the daemon started, with its progress and its result.
+         */
+        get: operations["list_jobs"];
         put?: never;
-        /** Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is. */
-        post: operations["post_jobs"];
+        /**
+         * Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is.
+         * @description The job runs in the background. A job that is already running is joined, not begun again.
+         */
+        post: operations["begin_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1557,8 +1959,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell of an event of an agent that keeps in its own history what it is given. */
-        post: operations["post_hook_plain"];
+        /**
+         * Tell of an event of an agent that keeps in its own history what it is given.
+         * @description Send each event when it happens, and insert `context` of the answer where the event says. An empty body means that there is nothing to insert. The answer comes within the deadline of `X-Tacit-Deadline-Ms`; on any failure go on without memory. docs/guide/bring-your-own-agent.md explains when to send which event.
+         */
+        post: operations["report_event"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1574,8 +1979,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell of an event of a program that puts the same texts into every request; its history stays without them. */
-        post: operations["post_hook_library"];
+        /**
+         * Tell of an event of a program that puts the same texts into every request; its history stays without them.
+         * @description It is for a wrapper of a model's API: `system` goes to the end of the system prompt of every request from now on, `text` to the end of the message or tool result that the event is about, also when that is sent again.
+         */
+        post: operations["report_library_event"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2340,6 +2748,14 @@ export interface components {
             clear: boolean;
         };
         /**
+         * Copies
+         * @description Copies of the store.
+         */
+        Copies: {
+            /** Copies */
+            copies: components["schemas"]["StoreCopy"][];
+        };
+        /**
          * CosineReport
          * @description The cosine bars of the preset in use, as this store has them. `pairs` 0 = the embedder's cosines ship; no bars = too few pairs.
          */
@@ -2991,6 +3407,18 @@ export interface components {
             renewed: boolean;
         };
         /**
+         * Exported
+         * @description Where an export was written.
+         */
+        Exported: {
+            /** Target */
+            target: string;
+            /** Format */
+            format: string;
+            /** Bytes */
+            bytes: number;
+        };
+        /**
          * ExposurePage
          * @description What was handed over, newest first; `next_cursor` is null at the end.
          */
@@ -3332,6 +3760,125 @@ export interface components {
             holdout: components["schemas"]["Holdout"];
         };
         /**
+         * Import
+         * @description What to import, and how.
+         */
+        Import: {
+            /**
+             * Path
+             * @description a file or folder on the daemon's machine
+             * @default
+             */
+            path?: string;
+            /**
+             * Content
+             * @description instead of `path`: the text of the file
+             * @default
+             */
+            content?: string;
+            /**
+             * Name
+             * @description with `content`: the name of the file, which the report uses
+             * @default memories.jsonl
+             */
+            name?: string;
+            /**
+             * Cwd
+             * @description folder whose project the statements are for
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Tool
+             * @description the tool that wrote it; `auto` = detected by content
+             * @default auto
+             */
+            tool?: string;
+            /**
+             * Mine
+             * @description the statements count as the user's own words, so that none waits in review
+             * @default false
+             */
+            mine?: boolean;
+            /**
+             * Universal
+             * @description make them visible in every project
+             * @default false
+             */
+            universal?: boolean;
+            /**
+             * Any Project
+             * @description also import memories of other projects
+             * @default false
+             */
+            any_project?: boolean;
+            /**
+             * Project
+             * @description assign the project memories of an export to this folder's project
+             * @default
+             */
+            project?: string;
+            /**
+             * Again
+             * @description also import what was imported before
+             * @default false
+             */
+            again?: boolean;
+            /**
+             * Forget Removed
+             * @description forget the memories that were deleted from an edited file
+             * @default false
+             */
+            forget_removed?: boolean;
+            /**
+             * Dry Run
+             * @description only report what would change
+             * @default false
+             */
+            dry_run?: boolean;
+        };
+        /**
+         * ImportLine
+         * @description The result for one statement.
+         *
+         *     Attributes:
+         *         action: what happened; `removed` = it is gone from an edited file and nobody said to forget it.
+         *         where: file and place.
+         *         text: its words.
+         *         before: what it changed, or "".
+         *         memory_id: the memory it became or changed.
+         *         reason: why, or "".
+         */
+        ImportLine: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "add" | "merge" | "supersede" | "contradict" | "edit" | "forget" | "unchanged" | "skip" | "removed" | "refused";
+            /** Where */
+            where: string;
+            /**
+             * Text
+             * @default
+             */
+            text: string;
+            /**
+             * Before
+             * @default
+             */
+            before: string;
+            /**
+             * Memory Id
+             * @default
+             */
+            memory_id: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
          * Imported
          * @description What an import of rule files did.
          */
@@ -3340,6 +3887,48 @@ export interface components {
             files: components["schemas"]["RuleFileView"][];
             /** Changes */
             changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
+        };
+        /**
+         * ImportedFile
+         * @description What an import did, or with `dry_run` would do.
+         */
+        ImportedFile: {
+            /** Formats */
+            formats: components["schemas"]["ImportedFormat"][];
+            /**
+             * Counts
+             * @description statements by `action`, all of them
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * Lines
+             * @description one per statement, in order; at most 5,000
+             */
+            lines: components["schemas"]["ImportLine"][];
+            /**
+             * Unconfirmed
+             * @description statements that wait in review
+             */
+            unconfirmed: number;
+            /**
+             * Speaks For User
+             * @description it holds statements in the user's name that this home did not sign; ask the user before you send `mine`
+             */
+            speaks_for_user: boolean;
+            /** Dry Run */
+            dry_run: boolean;
+        };
+        /**
+         * ImportedFormat
+         * @description A file that was read, and the tool that wrote it.
+         */
+        ImportedFormat: {
+            /** Path */
+            path: string;
+            /** Tool */
+            tool: string;
         };
         /**
          * InitProject
@@ -5703,6 +6292,43 @@ export interface components {
             dry_run: boolean;
         };
         /**
+         * Restore
+         * @description The backup that becomes the store.
+         */
+        Restore: {
+            /**
+             * Source
+             * @description a backup, or a damaged database, on the daemon's machine
+             */
+            source: string;
+            /**
+             * Dry Run
+             * @description only examine it
+             * @default false
+             */
+            dry_run?: boolean;
+        };
+        /**
+         * Restored
+         * @description A store that was replaced, or with `dry_run` could be.
+         */
+        Restored: {
+            /** Source */
+            source: string;
+            /**
+             * Former
+             * @description where the former store is now; null = there was none, or `dry_run`
+             */
+            former: string | null;
+            /**
+             * Recovered
+             * @description how many memories could be read of a damaged database; null = the backup is sound
+             */
+            recovered: number | null;
+            /** Dry Run */
+            dry_run: boolean;
+        };
+        /**
          * Retired
          * @description A memory is recalled no more.
          */
@@ -6848,6 +7474,29 @@ export interface components {
              * @default 0
              */
             transcripts: number;
+        };
+        /**
+         * StoreCopy
+         * @description A file that `tacit restore` takes.
+         *
+         *     Attributes:
+         *         path: where it is.
+         *         origin: who made it; `replaced` = it was the store and was moved aside, damaged or for a restore.
+         *         bytes: its size.
+         *         at_ms: when it was written.
+         */
+        StoreCopy: {
+            /** Path */
+            path: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "automatic" | "requested" | "replaced";
+            /** Bytes */
+            bytes: number;
+            /** At Ms */
+            at_ms: number;
         };
         /**
          * StoreStats
@@ -8171,6 +8820,30 @@ export interface components {
             versions: components["schemas"]["MemoryView"][];
         };
         /**
+         * WriteExport
+         * @description An export, and where it goes.
+         */
+        WriteExport: {
+            /**
+             * Format
+             * @description `jsonl` = everything, without loss; `markdown` = to read and edit
+             * @default jsonl
+             * @enum {string}
+             */
+            format?: "jsonl" | "markdown";
+            /**
+             * Cwd
+             * @description only memories visible from this folder; default: all
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Target
+             * @description a file that does not exist yet
+             */
+            target: string;
+        };
+        /**
          * WriteUpRequest
          * @description One request to the language model, word by word. `tokens` is estimated.
          */
@@ -8243,8 +8916,107 @@ export interface components {
         };
     };
     responses: {
-        /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, log_forked, method_not_allowed, no_such_path, not_found, not_logged_in, not_permitted, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, sync_error, too_large, unauthorized, unknown_kind, unknown_setting, unreadable_entry, unsupported_media_type, wrong_host */
-        Problem: {
+        /** @description The body is not JSON. */
+        BadRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description On the loopback port: neither the token nor a signed-in page. */
+        Unauthorized: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description On the loopback port: a page of another origin asks. */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description It was changed since the version in `If-Match`. */
+        PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is larger than 4,500,000 bytes. */
+        RequestEntityTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is not declared as `application/json`. */
+        UnsupportedMediaType: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description On the loopback port: the header `Host` names no loopback address. */
+        MisdirectedRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A value cannot be used; `detail` names it. */
+        UnprocessableEntity: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The header `If-Match` is missing. */
+        PreconditionRequired: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Tacit or its store failed; `code` says how. */
+        InternalServerError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The daemon is busy or the store is locked; try again after `Retry-After` seconds. */
+        ServiceUnavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No space is left on the device. */
+        InsufficientStorage: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8260,7 +9032,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    post_remember: {
+    remember: {
         parameters: {
             query?: never;
             header?: {
@@ -8294,11 +9066,44 @@ export interface operations {
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The statement holds a secret; nothing was stored. An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A memory of `replaces` does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            /** @description A value cannot be used; `detail` names it. Or the `Idempotency-Key` came with another request before. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_memories: {
+    list_memories: {
         parameters: {
             query?: {
                 /** @description only memories visible from this folder; default: all */
@@ -8347,11 +9152,15 @@ export interface operations {
                     "application/json": components["schemas"]["MemoryPage"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_search: {
+    search_memories: {
         parameters: {
             query: {
                 /** @description words */
@@ -8382,11 +9191,15 @@ export interface operations {
                     "application/json": components["schemas"]["Hits"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_memories_id: {
+    get_memory: {
         parameters: {
             query?: {
                 /** @description as it was known at this time */
@@ -8410,11 +9223,24 @@ export interface operations {
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    put_memories_id: {
+    replace_memory: {
         parameters: {
             query?: never;
             header: {
@@ -8443,11 +9269,38 @@ export interface operations {
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            428: components["responses"]["PreconditionRequired"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    delete_memories_id: {
+    forget_memory: {
         parameters: {
             query?: {
                 /** @description kept in the history */
@@ -8474,11 +9327,34 @@ export interface operations {
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description An agent may not forget this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["PreconditionFailed"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    patch_memories_id: {
+    edit_memory: {
         parameters: {
             query?: never;
             header?: {
@@ -8507,11 +9383,37 @@ export interface operations {
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_memories_id_supersede: {
+    supersede_memory: {
         parameters: {
             query?: never;
             header?: {
@@ -8542,11 +9444,45 @@ export interface operations {
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            /** @description A value cannot be used; `detail` names it. Or the `Idempotency-Key` came with another request before. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_memories_id_merge: {
+    merge_memory: {
         parameters: {
             query?: never;
             header?: {
@@ -8575,11 +9511,37 @@ export interface operations {
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can change memories. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description One of the two memories does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_memories_id_history: {
+    list_memory_versions: {
         parameters: {
             query?: never;
             header?: never;
@@ -8600,11 +9562,24 @@ export interface operations {
                     "application/json": components["schemas"]["Versions"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_memories_id_relations: {
+    list_memory_relations: {
         parameters: {
             query?: never;
             header?: never;
@@ -8625,11 +9600,24 @@ export interface operations {
                     "application/json": components["schemas"]["Relations"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_memories_id_exposures: {
+    list_memory_exposures: {
         parameters: {
             query?: {
                 /** @description most rows in one answer */
@@ -8655,11 +9643,24 @@ export interface operations {
                     "application/json": components["schemas"]["ExposurePage"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_memories_id_feedback: {
+    rate_memory: {
         parameters: {
             query?: never;
             header?: never;
@@ -8682,8 +9683,25 @@ export interface operations {
                 };
                 content?: never;
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     get_graph: {
@@ -8715,11 +9733,15 @@ export interface operations {
                     "application/json": components["schemas"]["GraphView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_changes: {
+    list_changes: {
         parameters: {
             query?: {
                 /** @description only memories visible from this folder; default: all */
@@ -8746,11 +9768,24 @@ export interface operations {
                     "application/json": components["schemas"]["ChangeLog"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_purge: {
+    purge_memories: {
         parameters: {
             query?: never;
             header?: never;
@@ -8772,11 +9807,36 @@ export interface operations {
                     "application/json": components["schemas"]["Purged"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can remove memories for good. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing fits. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_undo: {
+    undo_change: {
         parameters: {
             query?: never;
             header?: never;
@@ -8798,11 +9858,45 @@ export interface operations {
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can take changes back. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such change, or it did nothing to `memory`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A later change touched one of its memories. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_review: {
+    list_review: {
         parameters: {
             query?: {
                 /** @description only memories visible from this folder; default: all */
@@ -8839,11 +9933,15 @@ export interface operations {
                     "application/json": components["schemas"]["ReviewQueue"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_review: {
+    decide_reviews: {
         parameters: {
             query?: never;
             header?: never;
@@ -8865,11 +9963,45 @@ export interface operations {
                     "application/json": components["schemas"]["Decided"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide what waits for review. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description One of the memories does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another number of statements matches than `count`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_review_id: {
+    decide_review: {
         parameters: {
             query?: never;
             header?: never;
@@ -8894,11 +10026,36 @@ export interface operations {
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description `content` holds a secret. Only the user can decide what waits for review. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_projects: {
+    list_projects: {
         parameters: {
             query?: never;
             header?: never;
@@ -8916,11 +10073,15 @@ export interface operations {
                     "application/json": components["schemas"]["Projects"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_projects_here: {
+    get_folder_project: {
         parameters: {
             query: {
                 /** @description working folder */
@@ -8941,11 +10102,15 @@ export interface operations {
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_projects_join: {
+    join_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -8967,11 +10132,27 @@ export interface operations {
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide which folders share a project. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_projects_separate: {
+    separate_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -8993,11 +10174,27 @@ export interface operations {
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide which folders share a project. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_team: {
+    get_repository_team: {
         parameters: {
             query: {
                 /** @description working folder */
@@ -9018,11 +10215,15 @@ export interface operations {
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_team_join: {
+    join_repository_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -9044,11 +10245,27 @@ export interface operations {
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_team_leave: {
+    leave_repository_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -9070,11 +10287,27 @@ export interface operations {
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_team_share: {
+    share_in_repository: {
         parameters: {
             query?: never;
             header?: never;
@@ -9096,11 +10329,36 @@ export interface operations {
                     "application/json": components["schemas"]["SharedView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The memory is restricted, or belongs to one session. The memory holds a secret. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_team_unshare: {
+    unshare_in_repository: {
         parameters: {
             query?: never;
             header?: never;
@@ -9122,11 +10380,36 @@ export interface operations {
                     "application/json": components["schemas"]["SharedView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or it has no file in the team's folder. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_teams: {
+    list_teams: {
         parameters: {
             query?: never;
             header?: never;
@@ -9144,11 +10427,23 @@ export interface operations {
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_teams: {
+    add_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -9170,11 +10465,45 @@ export interface operations {
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such organization for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The team exists already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_teams_known: {
+    list_known_teams: {
         parameters: {
             query?: never;
             header?: never;
@@ -9192,11 +10521,15 @@ export interface operations {
                     "application/json": components["schemas"]["KnownTeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_teams_join: {
+    join_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -9218,11 +10551,36 @@ export interface operations {
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_leave: {
+    leave_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -9244,11 +10602,45 @@ export interface operations {
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The last administrator cannot leave. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_teams_members: {
+    list_members: {
         parameters: {
             query: {
                 /** @description `acme`, or `acme/core` */
@@ -9269,11 +10661,32 @@ export interface operations {
                     "application/json": components["schemas"]["MembersView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_teams_members: {
+    put_member: {
         parameters: {
             query?: never;
             header?: never;
@@ -9295,11 +10708,36 @@ export interface operations {
                     "application/json": components["schemas"]["AddedMemberView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_members_remove: {
+    remove_member: {
         parameters: {
             query?: never;
             header?: never;
@@ -9321,11 +10759,45 @@ export interface operations {
                     "application/json": components["schemas"]["MembersView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team or member. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The last administrator cannot be removed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_projects: {
+    put_team_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -9347,11 +10819,45 @@ export interface operations {
                     "application/json": components["schemas"]["TeamProjectView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another team of the organization has the project. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_projects_remove: {
+    remove_team_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -9373,11 +10879,36 @@ export interface operations {
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No team of the organization has the project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    "post_teams_service-accounts": {
+    put_service_account: {
         parameters: {
             query?: never;
             header?: never;
@@ -9399,11 +10930,36 @@ export interface operations {
                     "application/json": components["schemas"]["AddedMemberView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_teams_audit: {
+    list_audit: {
         parameters: {
             query: {
                 /** @description `acme`, or `acme/core` */
@@ -9428,11 +10984,32 @@ export interface operations {
                     "application/json": components["schemas"]["AuditView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_teams_mine: {
+    get_owned: {
         parameters: {
             query?: never;
             header?: never;
@@ -9450,11 +11027,23 @@ export interface operations {
                     "application/json": components["schemas"]["OwnedView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_teams_requests: {
+    list_share_requests: {
         parameters: {
             query?: {
                 /** @description left out = all teams of the user */
@@ -9477,11 +11066,32 @@ export interface operations {
                     "application/json": components["schemas"]["ShareRequestsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_teams_requests: {
+    request_sharing: {
         parameters: {
             query?: never;
             header?: never;
@@ -9503,11 +11113,36 @@ export interface operations {
                     "application/json": components["schemas"]["ShareRequestView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. The memory is restricted, or belongs to one session. The memory holds a secret. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_requests_decide: {
+    decide_share_request: {
         parameters: {
             query?: never;
             header?: never;
@@ -9529,11 +11164,45 @@ export interface operations {
                     "application/json": components["schemas"]["ShareRequestView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No request has this id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It was decided already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_unshare: {
+    unshare_memory: {
         parameters: {
             query?: never;
             header?: never;
@@ -9555,8 +11224,33 @@ export interface operations {
                     "application/json": components["schemas"]["SharedMemoryView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or no team shares it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     get_sync: {
@@ -9577,11 +11271,15 @@ export interface operations {
                     "application/json": components["schemas"]["SyncView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_sync: {
+    sync: {
         parameters: {
             query?: never;
             header?: never;
@@ -9599,11 +11297,36 @@ export interface operations {
                     "application/json": components["schemas"]["SyncedView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another home wrote to the log of this device. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_sync_login: {
+    log_in: {
         parameters: {
             query?: never;
             header?: never;
@@ -9625,11 +11348,27 @@ export interface operations {
                     "application/json": components["schemas"]["LoggedInView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The code is wrong, used or expired. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    "post_sync_sign-in": {
+    begin_sign_in: {
         parameters: {
             query?: never;
             header?: never;
@@ -9651,11 +11390,27 @@ export interface operations {
                     "application/json": components["schemas"]["SignInView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    "post_sync_sign-in_finish": {
+    finish_sign_in: {
         parameters: {
             query?: never;
             header?: never;
@@ -9677,11 +11432,27 @@ export interface operations {
                     "application/json": components["schemas"]["SignedInView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The provider or the server refused the user. It took too long. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_sync_logout: {
+    log_out: {
         parameters: {
             query?: never;
             header?: never;
@@ -9699,11 +11470,27 @@ export interface operations {
                     "application/json": components["schemas"]["SyncView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_sync_invites: {
+    invite_device: {
         parameters: {
             query?: never;
             header?: never;
@@ -9721,11 +11508,27 @@ export interface operations {
                     "application/json": components["schemas"]["InviteView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_sync_devices: {
+    list_devices: {
         parameters: {
             query?: never;
             header?: never;
@@ -9743,11 +11546,23 @@ export interface operations {
                     "application/json": components["schemas"]["DevicesView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_sync_devices_revoke: {
+    revoke_device: {
         parameters: {
             query?: never;
             header?: never;
@@ -9769,11 +11584,151 @@ export interface operations {
                     "application/json": components["schemas"]["DevicesView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_kinds: {
+    export_memories: {
+        parameters: {
+            query?: {
+                /** @description `jsonl` = everything, without loss; `markdown` = to read and edit */
+                format?: "jsonl" | "markdown";
+                /** @description only memories visible from this folder; default: all */
+                cwd?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    write_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WriteExport"];
+            };
+        };
+        responses: {
+            /** @description done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exported"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    import_memories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Import"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedFile"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can import memories. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is nothing at `path`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 32,000,000 bytes. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    list_kinds: {
         parameters: {
             query?: never;
             header?: never;
@@ -9791,11 +11746,15 @@ export interface operations {
                     "application/json": components["schemas"]["Kinds"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_spaces: {
+    list_spaces: {
         parameters: {
             query?: never;
             header?: never;
@@ -9813,11 +11772,15 @@ export interface operations {
                     "application/json": components["schemas"]["Spaces"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_recall: {
+    recall: {
         parameters: {
             query?: never;
             header?: never;
@@ -9839,11 +11802,28 @@ export interface operations {
                     "application/json": components["schemas"]["RecalledView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No session or preset has this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_inject: {
+    inject: {
         parameters: {
             query?: never;
             header?: never;
@@ -9865,6 +11845,9 @@ export interface operations {
                     "application/json": components["schemas"]["Injected"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /** @description done */
             408: {
                 headers: {
@@ -9874,6 +11857,10 @@ export interface operations {
                     "application/json": components["schemas"]["Injected"];
                 };
             };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
             /** @description done */
             500: {
                 headers: {
@@ -9883,11 +11870,11 @@ export interface operations {
                     "application/json": components["schemas"]["Injected"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_context: {
+    get_start_pack: {
         parameters: {
             query: {
                 /** @description working folder */
@@ -9908,11 +11895,15 @@ export interface operations {
                     "application/json": components["schemas"]["BlockView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_timeline: {
+    list_recalls: {
         parameters: {
             query?: {
                 /** @description most rows in one answer */
@@ -9949,11 +11940,15 @@ export interface operations {
                     "application/json": components["schemas"]["TimelinePage"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_traces: {
+    list_traces: {
         parameters: {
             query?: {
                 /** @description `host/id` */
@@ -9980,11 +11975,15 @@ export interface operations {
                     "application/json": components["schemas"]["Traces"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_traces_stream: {
+    stream_traces: {
         parameters: {
             query?: never;
             header?: never;
@@ -10002,11 +12001,15 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_traces_id: {
+    get_trace: {
         parameters: {
             query?: never;
             header?: never;
@@ -10027,11 +12030,24 @@ export interface operations {
                     "application/json": components["schemas"]["OneTrace"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No trace has this id, or it is no longer kept. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_traces_id_replay: {
+    replay_trace: {
         parameters: {
             query: {
                 /** @description least relevance for an injection */
@@ -10055,11 +12071,24 @@ export interface operations {
                     "application/json": components["schemas"]["ReplayedView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No trace has this id, or it is no longer kept. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_traces_id_feedback: {
+    rate_trace: {
         parameters: {
             query?: never;
             header?: never;
@@ -10084,11 +12113,28 @@ export interface operations {
                     "application/json": components["schemas"]["Verdicts"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No trace has this id, or it is no longer kept. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_feedback: {
+    list_verdicts: {
         parameters: {
             query?: never;
             header?: never;
@@ -10106,11 +12152,15 @@ export interface operations {
                     "application/json": components["schemas"]["Verdicts"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_tune: {
+    tune: {
         parameters: {
             query?: never;
             header?: never;
@@ -10132,11 +12182,28 @@ export interface operations {
                     "application/json": components["schemas"]["TuneReport"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The stored vectors belong to another embedder. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_items: {
+    get_item: {
         parameters: {
             query: {
                 /** @description labels of its namespace, from the widest to the narrowest */
@@ -10159,11 +12226,15 @@ export interface operations {
                     "application/json": components["schemas"]["OneItem"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    put_items: {
+    put_item: {
         parameters: {
             query?: never;
             header?: never;
@@ -10185,11 +12256,27 @@ export interface operations {
                     "application/json": components["schemas"]["OneItem"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    delete_items: {
+    delete_item: {
         parameters: {
             query: {
                 /** @description labels of its namespace, from the widest to the narrowest */
@@ -10210,11 +12297,16 @@ export interface operations {
                 };
                 content?: never;
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_items_search: {
+    search_items: {
         parameters: {
             query?: never;
             header?: never;
@@ -10236,11 +12328,19 @@ export interface operations {
                     "application/json": components["schemas"]["ItemList"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_items_namespaces: {
+    list_namespaces: {
         parameters: {
             query?: never;
             header?: never;
@@ -10258,11 +12358,15 @@ export interface operations {
                     "application/json": components["schemas"]["NamespaceList"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_sessions: {
+    list_sessions: {
         parameters: {
             query?: {
                 /** @description most rows in one answer */
@@ -10285,11 +12389,15 @@ export interface operations {
                     "application/json": components["schemas"]["SessionPage"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_sessions_host_session_id: {
+    get_session: {
         parameters: {
             query?: never;
             header?: never;
@@ -10312,11 +12420,24 @@ export interface operations {
                     "application/json": components["schemas"]["OneSession"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No session has this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_digests: {
+    list_digests: {
         parameters: {
             query?: {
                 /** @description of one session: `host/id`, its id or the beginning of it */
@@ -10341,8 +12462,21 @@ export interface operations {
                     "application/json": components["schemas"]["Digests"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No session, or several, begin with this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_learned: {
@@ -10368,11 +12502,24 @@ export interface operations {
                     "application/json": components["schemas"]["SessionLearned"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No session, or several, begin with this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_sessions_host_session_id_mute: {
+    mute_session: {
         parameters: {
             query?: never;
             header?: never;
@@ -10399,11 +12546,28 @@ export interface operations {
                     "application/json": components["schemas"]["Muted"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No session has this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_exposures: {
+    list_exposures: {
         parameters: {
             query?: {
                 /** @description most rows in one answer */
@@ -10432,11 +12596,24 @@ export interface operations {
                     "application/json": components["schemas"]["ExposurePage"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_projects_init: {
+    import_project_rules: {
         parameters: {
             query?: never;
             header?: never;
@@ -10458,11 +12635,27 @@ export interface operations {
                     "application/json": components["schemas"]["Imported"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_transcripts: {
+    list_transcripts: {
         parameters: {
             query?: {
                 /** @description working folder of the project; left out = every project */
@@ -10489,11 +12682,24 @@ export interface operations {
                     "application/json": components["schemas"]["Transcripts"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is nothing at one of the paths. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_backfill: {
+    import_transcripts: {
         parameters: {
             query?: never;
             header?: never;
@@ -10515,11 +12721,45 @@ export interface operations {
                     "application/json": components["schemas"]["CaptureReport"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can have past sessions learned from, since they count as your words. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description One of `paths` is not a transcript of the project, or does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            /** @description The OpenCode server cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    "post_write-ups": {
+    write_up_session: {
         parameters: {
             query?: never;
             header?: never;
@@ -10541,8 +12781,24 @@ export interface operations {
                     "application/json": components["schemas"]["WrittenUp"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can have sessions sent to a language model. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     get_settings: {
@@ -10568,11 +12824,15 @@ export interface operations {
                     "application/json": components["schemas"]["SettingsAnswer"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    delete_settings: {
+    revert_settings: {
         parameters: {
             query?: {
                 /** @description whose */
@@ -10600,11 +12860,17 @@ export interface operations {
                     "application/json": components["schemas"]["Reverted"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            412: components["responses"]["PreconditionFailed"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    patch_settings: {
+    change_settings: {
         parameters: {
             query?: never;
             header?: {
@@ -10630,11 +12896,20 @@ export interface operations {
                     "application/json": components["schemas"]["SettingsAnswer"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_settings_diff: {
+    list_setting_differences: {
         parameters: {
             query?: {
                 /** @description as they hold in this folder's project */
@@ -10657,8 +12932,12 @@ export interface operations {
                     "application/json": components["schemas"]["Differences"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_settings_schema: {
@@ -10679,11 +12958,15 @@ export interface operations {
                     "application/json": components["schemas"]["Document"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_settings_explain_key: {
+    explain_setting: {
         parameters: {
             query?: {
                 /** @description as they hold in this folder's project */
@@ -10709,11 +12992,15 @@ export interface operations {
                     "application/json": components["schemas"]["OneSetting"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_agents: {
+    list_agents: {
         parameters: {
             query?: never;
             header?: never;
@@ -10731,11 +13018,15 @@ export interface operations {
                     "application/json": components["schemas"]["Agents"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_agents_name: {
+    get_agent: {
         parameters: {
             query?: never;
             header?: never;
@@ -10756,11 +13047,15 @@ export interface operations {
                     "application/json": components["schemas"]["OneAgent"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    patch_agents_name: {
+    change_agent: {
         parameters: {
             query?: never;
             header?: {
@@ -10789,8 +13084,17 @@ export interface operations {
                     "application/json": components["schemas"]["OneAgent"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     get_status: {
@@ -10811,8 +13115,12 @@ export interface operations {
                     "application/json": components["schemas"]["EngineStatus"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_health: {
@@ -10833,8 +13141,12 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_metrics: {
@@ -10855,11 +13167,15 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_openapi_json: {
+    get_openapi: {
         parameters: {
             query?: never;
             header?: never;
@@ -10877,8 +13193,12 @@ export interface operations {
                     "application/json": components["schemas"]["Document"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_stats: {
@@ -10899,11 +13219,15 @@ export interface operations {
                     "application/json": components["schemas"]["StoreUse"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_stats_timeline: {
+    get_charts: {
         parameters: {
             query?: {
                 /** @description from this time on; default: 30 days, or 2 by the hour */
@@ -10928,11 +13252,15 @@ export interface operations {
                     "application/json": components["schemas"]["SeriesView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_stats_holdout: {
+    get_holdout: {
         parameters: {
             query?: {
                 /** @description from this time on; left out = 90 days */
@@ -10955,11 +13283,15 @@ export interface operations {
                     "application/json": components["schemas"]["HoldoutView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_rescan: {
+    rescan: {
         parameters: {
             query?: never;
             header?: never;
@@ -10981,11 +13313,19 @@ export interface operations {
                     "application/json": components["schemas"]["Rescan"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_backup: {
+    create_backup: {
         parameters: {
             query?: never;
             header?: never;
@@ -11007,11 +13347,121 @@ export interface operations {
                     "application/json": components["schemas"]["Target"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            /** @description There is no room for the copy. No space is left on the device. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
-    get_check: {
+    list_backups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Copies"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    restore_backup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Restore"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Restored"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can replace your store by another one. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such file. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A newer Tacit wrote the backup. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Nothing of it can be read. Tacit or its store failed; `code` says how. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    check_store: {
         parameters: {
             query?: never;
             header?: never;
@@ -11029,11 +13479,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problems"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_jobs: {
+    list_jobs: {
         parameters: {
             query?: never;
             header?: never;
@@ -11051,11 +13505,15 @@ export interface operations {
                     "application/json": components["schemas"]["Jobs"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_jobs: {
+    begin_job: {
         parameters: {
             query?: never;
             header?: never;
@@ -11077,11 +13535,19 @@ export interface operations {
                     "application/json": components["schemas"]["OneJob"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_hook_plain: {
+    report_event: {
         parameters: {
             query?: never;
             header?: {
@@ -11107,25 +13573,42 @@ export interface operations {
                     "text/plain": "";
                 };
             };
-            /** @description the daemon is busy; no body; go on without memory */
+            /** @description The event cannot be read; `detail` names the field. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            /** @description The event failed. There is no body: go on without memory. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The daemon is busy. There is no body: go on without memory. */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description the deadline passed; no body; go on without memory */
+            /** @description The deadline passed. There is no body: go on without memory. */
             504: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
         };
     };
-    post_hook_library: {
+    report_library_event: {
         parameters: {
             query?: never;
             header?: {
@@ -11151,22 +13634,39 @@ export interface operations {
                     "text/plain": "";
                 };
             };
-            /** @description the daemon is busy; no body; go on without memory */
+            /** @description The event cannot be read; `detail` names the field. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            /** @description The event failed. There is no body: go on without memory. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The daemon is busy. There is no body: go on without memory. */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description the deadline passed; no body; go on without memory */
+            /** @description The deadline passed. There is no body: go on without memory. */
             504: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
         };
     };
 }

@@ -34,8 +34,16 @@ def _seen(engine: Service, cwd: str, scopes: tuple[str, ...] = ()) -> ScopeFilte
 # --- memories
 
 
-def replace(engine: Service, at: Parameters, request: ask.Replace) -> Answer[shapes.OneMemory]:
-    """Replace a memory as a whole; needs `If-Match`. The history keeps the old version."""
+def replace_memory(engine: Service, at: Parameters, request: ask.Replace) -> Answer[shapes.OneMemory]:
+    """Replace a memory as a whole. The history keeps the old version.
+
+    Send every field that can be edited; a field that is left out gets its default. It needs `If-Match` with
+    the `etag` that the memory had when you read it.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+        RefusedByRedaction: the text holds a secret.
+    """
     changed = engine.edit(
         at["id"],
         content=request.content,
@@ -48,8 +56,16 @@ def replace(engine: Service, at: Parameters, request: ask.Replace) -> Answer[sha
     return Answer(shapes.OneMemory(memory=changed), etag=shapes.etag_of(changed))
 
 
-def supersede(engine: Service, at: Parameters, request: ask.Supersede) -> Answer[shapes.Changed]:
-    """Supersede a memory by another statement. The history of the old one stays."""
+def supersede_memory(engine: Service, at: Parameters, request: ask.Supersede) -> Answer[shapes.Changed]:
+    """Supersede a memory by another statement. The history of the old one stays.
+
+    The new statement becomes a memory of its own, and the old one ends and names it. Without `kind`, `when`
+    and `scope` it takes them from the old one.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+        RefusedByRedaction: the text holds a secret.
+    """
     scope = Scope.parse(request.scope) if request.scope is not None else None
     changes = engine.admin.supersede(
         engine.show(at["id"]), request.content, kind=request.kind, when=request.when, scope=scope
@@ -57,14 +73,28 @@ def supersede(engine: Service, at: Parameters, request: ask.Supersede) -> Answer
     return Answer(shapes.Changed(changes=changes))
 
 
-def merge(engine: Service, at: Parameters, request: ask.MergeInto) -> Answer[shapes.Changed]:
-    """Merge a memory into another one that says the same."""
+def merge_memory(engine: Service, at: Parameters, request: ask.MergeInto) -> Answer[shapes.Changed]:
+    """Merge a memory into another one that says the same.
+
+    The memory of the path ends, and the one named by `into` counts its evidence, too. `POST /v1/undo` takes
+    it back.
+
+    Raises:
+        NotFound: one of the two memories does not exist.
+    """
     changes = engine.admin.merge(engine.show(at["id"]), request.into)
     return Answer(shapes.Changed(changes=changes))
 
 
-def purge(engine: Service, at: Parameters, request: ask.Purge) -> Answer[Purged]:  # noqa: ARG001
-    """Remove memories, or all of a project, session or source, from all stored data. This cannot be undone."""
+def purge_memories(engine: Service, at: Parameters, request: ask.Purge) -> Answer[Purged]:  # noqa: ARG001
+    """Remove memories, or all of a project, session or source, from all stored data. This cannot be undone.
+
+    Name what to remove by exactly one of `ids`, `project`, `session`, `source` and `text`. With `dry_run` the
+    answer lists what would be removed. Backups and exports that this home made are cleaned as well.
+
+    Raises:
+        NotFound: nothing fits.
+    """
     purging = engine.admin.purging
     if request.ids and request.shown:
         purge_target = purging.still_there(request.ids)
@@ -80,8 +110,15 @@ def purge(engine: Service, at: Parameters, request: ask.Purge) -> Answer[Purged]
     return Answer(purging.purge(purge_target, dry_run=request.dry_run))
 
 
-def relations(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Relations]:  # noqa: ARG001
-    """List the relations of a memory, strongest first."""
+def list_memory_relations(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Relations]:  # noqa: ARG001
+    """List the relations of a memory, strongest first.
+
+    A relation says that one memory updates, contradicts, extends or resembles another one. `memories` holds
+    the memories at the other ends.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+    """
     edges, neighbors = engine.admin.relations(engine.show(at["id"], speaker=at.speaker).id)
     visible = engine.visible_to(at.speaker, neighbors)
     hidden = {memory.id for memory in neighbors} - {memory.id for memory in visible}
@@ -89,13 +126,23 @@ def relations(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes
     return Answer(shapes.Relations(relations=shown, memories=visible))
 
 
-def exposures_of(engine: Service, at: Parameters, request: ask.Page) -> Answer[shapes.ExposurePage]:
-    """List the injections of a memory, newest first, and whether it was used."""
+def list_memory_exposures(engine: Service, at: Parameters, request: ask.Page) -> Answer[shapes.ExposurePage]:
+    """List the injections of a memory, newest first, and whether it was used.
+
+    An exposure is one injection of the memory into a session, with its turn and its surface.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+    """
     return _exposures(engine, at, request, memory_id=engine.show(at["id"], speaker=at.speaker).id)
 
 
-def search(engine: Service, at: Parameters, request: ask.Search) -> Answer[shapes.Hits]:
-    """Find memories by words, in any order and misspelled, and by meaning, best first."""
+def search_memories(engine: Service, at: Parameters, request: ask.Search) -> Answer[shapes.Hits]:
+    """Find memories by words, in any order and misspelled, and by meaning, best first.
+
+    Results are ranked by words and by meaning, and the two rankings are combined. Misspelled words are found,
+    too. Recalls are not affected: nothing is injected or traced.
+    """
     where = MemoryFilter(
         kinds=request.kind or None,
         statuses=request.wanted_statuses,
@@ -111,8 +158,11 @@ def search(engine: Service, at: Parameters, request: ask.Search) -> Answer[shape
     return Answer(shapes.Hits(hits=hits))
 
 
-def graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer[shapes.GraphView]:
-    """The newest memories and the relations between them."""
+def get_graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer[shapes.GraphView]:
+    """Get the newest memories and the relations between them.
+
+    Nodes are the newest memories that match, edges the relations between them. `limit` bounds the nodes.
+    """
     where = MemoryFilter(
         kinds=request.kind or None,
         statuses=request.wanted_statuses,
@@ -122,8 +172,11 @@ def graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer[shap
     return Answer(shapes.GraphView(graph=engine.admin.graph(where, scope=scope, limit=request.limit)))
 
 
-def projects(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Projects]:  # noqa: ARG001
-    """List projects by name."""
+def list_projects(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Projects]:  # noqa: ARG001
+    """List projects by name.
+
+    A project is a repository or a folder that sessions ran in. `active` counts its active memories.
+    """
     rows = [
         shapes.ProjectRow(project=row.project, scope=str(project_scope(row.project.id)), active=row.active)
         for row in engine.admin.projects(levels=engine.visibility(at.speaker).levels)
@@ -131,33 +184,63 @@ def projects(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.
     return Answer(shapes.Projects(projects=rows))
 
 
-def membership(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
-    """Get the project of a folder, and other projects that may belong to it."""
+def get_folder_project(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
+    """Get the project of a folder, and other projects that may belong to it.
+
+    `related` lists projects with the same history or remote, whose memories the user may share with this
+    folder; `notice` is the question that is open.
+    """
     return Answer(_folder_project(engine.admin.membership(request.cwd)))
 
 
-def join(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
-    """Share the memories of the projects that a folder may belong to. Only the user can do this."""
+def join_project(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
+    """Share the memories of the projects that a folder may belong to.
+
+    From then on the folder and the related projects see the same memories. `POST /v1/projects/separate` takes
+    it back.
+    """
     return Answer(_folder_project(engine.admin.join(request.cwd)))
 
 
-def separate(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
-    """Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares."""
+def separate_project(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
+    """Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares.
+
+    Memories stay with the project that they were learned in.
+    """
     return Answer(_folder_project(engine.admin.separate(request.cwd)))
 
 
-def sync_status(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncView]:  # noqa: ARG001
-    """Get what is known of the sync of this home, without asking the server."""
+def get_sync(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncView]:  # noqa: ARG001
+    """Get what is known of the sync of this home, without asking the server.
+
+    It has the account, the device, the last exchange and the last error. `login` is null if this home is not
+    logged in.
+    """
     return Answer(shapes.SyncView(sync=engine.sync.status()))
 
 
-def sync_now(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncedView]:  # noqa: ARG001
-    """Exchange with the server now."""
+def sync(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncedView]:  # noqa: ARG001
+    """Exchange with the server now.
+
+    It sends what changed here and receives what changed elsewhere. The daemon does it in the background as
+    well.
+
+    Raises:
+        NotLoggedIn: the server does not know this device.
+        LogForked: another home wrote to the log of this device.
+    """
     return Answer(shapes.SyncedView(exchanged=engine.sync.run(), sync=engine.sync.status()))
 
 
-def sync_login(engine: Service, at: Parameters, request: LogIn) -> Answer[shapes.LoggedInView]:  # noqa: ARG001
-    """Join an account of a server. With `dry_run` only say how many memories would leave."""
+def log_in(engine: Service, at: Parameters, request: LogIn) -> Answer[shapes.LoggedInView]:  # noqa: ARG001
+    """Join an account of a server. With `dry_run` only say how many memories would leave.
+
+    The first device of an account needs the code of an invitation and gets a recovery phrase; further devices
+    need both. From then on memories that may leave the machine are exchanged in encrypted form.
+
+    Raises:
+        NotLoggedIn: the code is wrong, used or expired.
+    """
     shared = engine.sync.count_shared()
     login = (
         None
@@ -167,64 +250,119 @@ def sync_login(engine: Service, at: Parameters, request: LogIn) -> Answer[shapes
     return Answer(shapes.LoggedInView(shared=shared, login=login))
 
 
-def sync_sign_in(engine: Service, at: Parameters, request: BeginSignIn) -> Answer[shapes.SignInView]:  # noqa: ARG001
-    """Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams."""
+def begin_sign_in(engine: Service, at: Parameters, request: BeginSignIn) -> Answer[shapes.SignInView]:  # noqa: ARG001
+    """Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams.
+
+    Open `url` of the answer in a browser, then poll `POST /v1/sync/sign-in/finish`.
+    """
     return Answer(shapes.SignInView(sign_in=engine.sync.begin_sign_in(request.url, name=request.name)))
 
 
-def sync_signed_in(engine: Service, at: Parameters, request: FinishSignIn) -> Answer[shapes.SignedInView]:  # noqa: ARG001
-    """Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`."""
+def finish_sign_in(engine: Service, at: Parameters, request: FinishSignIn) -> Answer[shapes.SignedInView]:  # noqa: ARG001
+    """Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`.
+
+    Until the user has signed in, the answer says that it is not done.
+
+    Raises:
+        NotPermitted: the provider or the server refused the user.
+        NotLoggedIn: it took too long.
+    """
     done = engine.sync.finish_sign_in(request.url, login=request.login, secret=request.secret)
     return Answer(shapes.SignedInView(sign_in=done))
 
 
-def sync_logout(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncView]:  # noqa: ARG001
-    """Leave the account. Memories that teams share end here; all others stay."""
+def log_out(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncView]:  # noqa: ARG001
+    """Leave the account. Memories that teams share end here; all others stay.
+
+    The server refuses this device from then on, if it can be reached.
+    """
     engine.sync.log_out()
     return Answer(shapes.SyncView(sync=engine.sync.status()))
 
 
-def sync_invite(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.InviteView]:  # noqa: ARG001
-    """Make a code with which one more device may log in, once and within an hour."""
+def invite_device(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.InviteView]:  # noqa: ARG001
+    """Make a code with which one more device may log in, once and within an hour.
+
+    Enter the code and the recovery phrase on the new device.
+
+    Raises:
+        NotLoggedIn: the server does not know this device.
+    """
     return Answer(shapes.InviteView(code=engine.sync.invite()))
 
 
-def sync_devices(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.DevicesView]:  # noqa: ARG001
-    """List the devices of the account, as the server knows them."""
+def list_devices(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.DevicesView]:  # noqa: ARG001
+    """List the devices of the account, as the server knows them.
+
+    Revoked devices are listed, too, with the time of the revocation.
+
+    Raises:
+        NotLoggedIn: the server does not know this device.
+    """
     return Answer(shapes.DevicesView(devices=engine.sync.devices()))
 
 
-def sync_revoke(engine: Service, at: Parameters, request: Revoke) -> Answer[shapes.DevicesView]:  # noqa: ARG001
-    """Refuse a device of the account from now on."""
+def revoke_device(engine: Service, at: Parameters, request: Revoke) -> Answer[shapes.DevicesView]:  # noqa: ARG001
+    """Refuse a device of the account from now on.
+
+    The server accepts nothing from it any more. What it received before stays on it.
+
+    Raises:
+        NotLoggedIn: the server does not know this device.
+    """
     engine.sync.revoke(request.device)
     return Answer(shapes.DevicesView(devices=engine.sync.devices()))
 
 
-def team(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.TeamView]:  # noqa: ARG001
-    """List the memories that the team of a project shares in its repository."""
+def get_repository_team(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.TeamView]:  # noqa: ARG001
+    """List the memories that the team of a project shares in its repository.
+
+    The files stand below `.tacit/team` of the repository. `joined` says whether this home takes them for the
+    word of teammates.
+    """
     return Answer(_team_view(engine.team.folder(request.cwd)))
 
 
-def join_team(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.TeamView]:  # noqa: ARG001
-    """Take what the team's default branch holds for the word of teammates. Only the user can do this."""
+def join_repository_team(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.TeamView]:  # noqa: ARG001
+    """Take what the team's default branch holds for the word of teammates.
+
+    The files of the default branch are imported now and after each later change of that branch.
+    """
     folder, files = engine.team.join(request.cwd)
     return Answer(_team_view(folder, files))
 
 
-def leave_team(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.TeamView]:  # noqa: ARG001
-    """End the memories that came from the team's files. Only the user can do this."""
+def leave_repository_team(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.TeamView]:  # noqa: ARG001
+    """End the memories that came from the team's files.
+
+    Memories that the user made their own stay.
+    """
     folder, files = engine.team.leave(request.cwd)
     return Answer(_team_view(folder, files))
 
 
-def share(engine: Service, at: Parameters, request: Share) -> Answer[shapes.SharedView]:  # noqa: ARG001
-    """Write a memory into the team's folder of its repository, for the user to commit."""
+def share_in_repository(engine: Service, at: Parameters, request: Share) -> Answer[shapes.SharedView]:  # noqa: ARG001
+    """Write a memory into the team's folder of its repository, for the user to commit.
+
+    It writes one file; nothing is committed or sent.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+        RefusedByTrust: the memory is restricted, or belongs to one session.
+        RefusedByRedaction: the memory holds a secret.
+    """
     memory = engine.show(request.id)
     return Answer(shapes.SharedView(file=engine.team.share(memory, request.cwd, by=request.by)))
 
 
-def unshare(engine: Service, at: Parameters, request: Unshare) -> Answer[shapes.SharedView]:  # noqa: ARG001
-    """Remove the file of a memory from the team's folder, for the user to commit."""
+def unshare_in_repository(engine: Service, at: Parameters, request: Unshare) -> Answer[shapes.SharedView]:  # noqa: ARG001
+    """Remove the file of a memory from the team's folder, for the user to commit.
+
+    Teammates keep the memory until the removal is on the default branch.
+
+    Raises:
+        NotFound: no memory has this id, or it has no file in the team's folder.
+    """
     return Answer(shapes.SharedView(file=engine.team.unshare(engine.show(request.id), request.cwd)))
 
 
@@ -244,8 +382,12 @@ def _folder_project(membership: Membership) -> shapes.FolderProject:
     )
 
 
-def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Kinds]:  # noqa: ARG001
-    """List the defined kinds."""
+def list_kinds(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Kinds]:  # noqa: ARG001
+    """List the defined kinds.
+
+    A kind sets how important a memory is at first and how fast its weight fades. The setting `kinds` adds
+    more.
+    """
     rows = [
         shapes.KindRow(**{name: getattr(kind, name) for name in shapes.KindRow.model_fields})
         for kind in engine.admin.kinds()
@@ -253,8 +395,12 @@ def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Kin
     return Answer(shapes.Kinds(kinds=rows))
 
 
-def spaces(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Spaces]:  # noqa: ARG001
-    """The spaces that measure closeness."""
+def list_spaces(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Spaces]:  # noqa: ARG001
+    """List the spaces that measure closeness.
+
+    A space is one way to measure how close a memory is to a situation; `high` and `low` are its thresholds.
+    Traces name the score of each space.
+    """
     rows = [
         shapes.SpaceRow(**{name: getattr(space, name) for name in shapes.SpaceRow.model_fields})
         for space in engine.admin.spaces()
@@ -265,8 +411,11 @@ def spaces(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Sp
 # --- recalls and sessions
 
 
-def timeline(engine: Service, at: Parameters, request: ask.Timeline) -> Answer[shapes.TimelinePage]:
-    """List recalls in one line each, newest first: the injected memories, or the reason for silence."""
+def list_recalls(engine: Service, at: Parameters, request: ask.Timeline) -> Answer[shapes.TimelinePage]:
+    """List recalls in one line each, newest first: the injected memories, or the reason for silence.
+
+    Filters are combined. With `text` only recalls are listed whose query has these words.
+    """
     where = TraceFilter(
         sessions=(request.session,) if request.session is not None else None,
         surface=request.wanted_surface,
@@ -291,28 +440,51 @@ def _root(engine: Service, cwd: str) -> str:
     return engine.project(cwd).root if cwd else ""
 
 
-def trace(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneTrace]:  # noqa: ARG001
-    """Get one recall with every stage's keeps and drops, and its verdicts."""
+def get_trace(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneTrace]:  # noqa: ARG001
+    """Get one recall with every stage's keeps and drops, and its verdicts.
+
+    It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the
+    block, and what the user said of it.
+
+    Raises:
+        NotFound: no trace has this id, or it is no longer kept.
+    """
     (recall,) = engine.visibility(at.speaker).traces([engine.admin.recalls.trace(at["id"])])
     verdicts = _verdicts(engine, at, engine.admin.verdicts.of(recall.id))
     return Answer(shapes.OneTrace(trace=recall, verdicts=verdicts))
 
 
-def replay(engine: Service, at: Parameters, request: ask.Threshold) -> Answer[shapes.ReplayedView]:
-    """Repeat the decision of one recall at another threshold."""
+def replay_trace(engine: Service, at: Parameters, request: ask.Threshold) -> Answer[shapes.ReplayedView]:
+    """Repeat the decision of one recall at another threshold.
+
+    Nothing is searched again: the stored scores are compared with `threshold`.
+
+    Raises:
+        NotFound: no trace has this id, or it is no longer kept.
+    """
     recalls = engine.visibility(at.speaker).traces([engine.admin.recalls.trace(at["id"])])
     (replayed,) = engine.replayed(recalls, threshold=request.threshold)
     return Answer(shapes.ReplayedView(replayed=replayed))
 
 
-def judge(engine: Service, at: Parameters, request: ask.TraceFeedback) -> Answer[shapes.Verdicts]:
-    """Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it."""
+def rate_trace(engine: Service, at: Parameters, request: ask.TraceFeedback) -> Answer[shapes.Verdicts]:
+    """Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it.
+
+    Without `memory_ids` the verdict is on all injected memories. A candidate that was not injected may be
+    named as well: `useful` then says that it was missing.
+
+    Raises:
+        NotFound: no trace has this id, or it is no longer kept.
+    """
     verdicts = engine.admin.say(at["id"], request.memory_ids, useful=request.useful)
     return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, verdicts)))
 
 
-def verdicts(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Verdicts]:  # noqa: ARG001
-    """List verdicts on injections, newest first."""
+def list_verdicts(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Verdicts]:  # noqa: ARG001
+    """List verdicts on injections, newest first.
+
+    A verdict is the user's word on one memory in one recall.
+    """
     return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, engine.admin.verdicts.all()[::-1])))
 
 
@@ -321,8 +493,11 @@ def _verdicts(engine: Service, at: Parameters, verdicts: Sequence[Verdict]) -> l
     return [verdict for verdict in verdicts if verdict.memory_id not in hidden]
 
 
-def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answer[shapes.SessionPage]:
-    """List sessions, newest signal first."""
+def list_sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answer[shapes.SessionPage]:
+    """List sessions, newest signal first.
+
+    Each row has the host, the folder, the number of turns, and what was injected.
+    """
     skip = rows_before(request.cursor) if request.cursor else 0
     fetched = engine.admin.recalls.sessions(
         limit=request.limit + 1, offset=skip, visibility=engine.visibility(at.speaker)
@@ -331,15 +506,29 @@ def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answ
     return Answer(shapes.SessionPage(sessions=fetched[: request.limit], next_cursor=more))
 
 
-def session(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneSession]:  # noqa: ARG001
-    """Get one session turn by turn: prompts, injected and dropped memories."""
+def get_session(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneSession]:  # noqa: ARG001
+    """Get one session turn by turn: prompts, injected and dropped memories.
+
+    Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
+
+    Raises:
+        NotFound: no session has this name.
+    """
     key = SessionName.of(at["host"], at["session_id"])
     session_view = engine.admin.recalls.session(key, visibility=engine.visibility(at.speaker))
     return Answer(shapes.OneSession(session=session_view))
 
 
-def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> Answer[shapes.ExposurePage]:
-    """List injected memories, newest first, and whether they were used."""
+def list_exposures(
+    engine: Service, at: Parameters, request: ask.ListExposures
+) -> Answer[shapes.ExposurePage]:
+    """List injected memories, newest first, and whether they were used.
+
+    An exposure is one memory in one injection. Filter by a session (`host` and `session_id`) or by a memory.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+    """
     key = None
     if request.host is not None and request.session_id is not None:
         key = SessionKey(host=request.host, session_id=request.session_id)
@@ -367,8 +556,15 @@ def _exposures(
     return Answer(shapes.ExposurePage(exposures=fetched[: request.limit], next_cursor=more))
 
 
-def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer[Digests]:
-    """List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none."""
+def list_digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer[Digests]:
+    """List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none.
+
+    A digest tells in a few lines what a session was about. Without `session` and `cwd` those of every project
+    are listed.
+
+    Raises:
+        NotFound: no session, or several, begin with this name.
+    """
     reader, visibility = engine.admin.digests, engine.visibility(at.speaker)
     if request.session is not None:
         digest = reader.of_session(request.session, visibility=visibility)
@@ -380,10 +576,15 @@ def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer
     return Answer(reader.newest(project, limit=request.limit, visibility=visibility))
 
 
-def learned(engine: Service, at: Parameters, request: ask.AskLearned) -> Answer[shapes.SessionLearned]:
+def get_learned(engine: Service, at: Parameters, request: ask.AskLearned) -> Answer[shapes.SessionLearned]:
     """Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits.
 
+    It explains why a statement of a session became a memory, waits, or was dropped.
+
     A program without the user's authority gets neither the requests nor the counts of dropped statements.
+
+    Raises:
+        NotFound: no session, or several, begin with this name.
     """
     reader, visibility = engine.admin.learned, engine.visibility(at.speaker)
     if request.session is not None:
@@ -394,8 +595,11 @@ def learned(engine: Service, at: Parameters, request: ask.AskLearned) -> Answer[
     return Answer(shapes.SessionLearned(learned=session_learned))
 
 
-def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer[shapes.SeriesView]:  # noqa: ARG001
-    """Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories."""
+def get_charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer[shapes.SeriesView]:  # noqa: ARG001
+    """Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories.
+
+    Numbers are summed by hour or day (UTC). Without times the last 30 days are told, or 2 days by the hour.
+    """
     until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
     since = request.since_ms if request.since_ms is not None else until - FIRST_DAYS[request.bucket] * DAY_MS
     series = engine.admin.charts.series(
@@ -407,8 +611,11 @@ def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer[sh
 # --- the whole
 
 
-def health(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Health]:  # noqa: ARG001
-    """Get the results of health checks, advice, and numbers of the process."""
+def get_health(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Health]:  # noqa: ARG001
+    """Get the results of health checks, advice, and numbers of the process.
+
+    `ok` is false if one check failed; each check has a `hint` that says what to do.
+    """
     status = engine.status(speaker=at.speaker)
     checks = [
         _check(
@@ -450,10 +657,16 @@ def _check(name: str, ok: bool, detail: str, hint: str) -> shapes.Check:
 
 
 def begin_job(engine: Service, at: Parameters, request: ask.BeginJob) -> Answer[shapes.OneJob]:  # noqa: ARG001
-    """Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is."""
+    """Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is.
+
+    The job runs in the background. A job that is already running is joined, not begun again.
+    """
     return Answer(shapes.OneJob(job=engine.maintenance.jobs.begin(request.name)))
 
 
-def jobs(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Jobs]:  # noqa: ARG001
-    """Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended."""
+def list_jobs(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Jobs]:  # noqa: ARG001
+    """Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended.
+
+    It has the last job of each name since the daemon started, with its progress and its result.
+    """
     return Answer(shapes.Jobs(jobs=engine.maintenance.jobs.all()))

@@ -19,8 +19,12 @@ from tacit.config.reference import settings_schema
 from tacit.errors import InvalidInput
 
 
-def show(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.SettingsAnswer]:  # noqa: ARG001
-    """List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects."""
+def get_settings(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.SettingsAnswer]:  # noqa: ARG001
+    """List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects.
+
+    With `cwd` and `agent` the values are those that hold in that project and for that agent. The answer has
+    an `etag` for `If-Match`.
+    """
     return _view(engine, cwd=request.cwd, agent=request.agent)
 
 
@@ -29,25 +33,46 @@ def _view(engine: Service, *, cwd: str = "", agent: str = "") -> Answer[shapes.S
     return Answer(shapes.SettingsAnswer(settings=view), etag=view.etag)
 
 
-def explain(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.OneSetting]:
-    """Get one setting by its dotted name: the layer that won, and the value of each layer."""
+def explain_setting(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.OneSetting]:
+    """Get one setting by its dotted name: the layer that won, and the value of each layer.
+
+    Layers are, from the weakest: defaults, preset, the user's file, the project's file, the agent, the
+    environment.
+    """
     row = engine.admin.options.explain(at["key"], cwd=request.cwd, agent=request.agent)
     return Answer(shapes.OneSetting(setting=row))
 
 
-def differences(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.Differences]:  # noqa: ARG001
-    """List the settings that differ from the defaults."""
+def list_setting_differences(
+    engine: Service,
+    at: Parameters,  # noqa: ARG001
+    request: ask.AtPlace,
+) -> Answer[shapes.Differences]:
+    """List the settings that differ from the defaults.
+
+    Each row has the default, the value that holds, and the layer that set it.
+    """
     rows = engine.admin.options.differences(cwd=request.cwd, agent=request.agent)
     return Answer(shapes.Differences(settings=rows))
 
 
-def schema(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Document]:  # noqa: ARG001
-    """The JSON schema of a settings file, for editors."""
+def get_settings_schema(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Document]:  # noqa: ARG001
+    """Get the JSON schema of a settings file, for editors.
+
+    Editors that read JSON schemas complete and check config.yaml with it.
+    """
     return Answer(shapes.Document(**settings_schema()))
 
 
-def change(engine: Service, at: Parameters, request: ask.ChangeSettings) -> Answer[shapes.SettingsAnswer]:  # noqa: ARG001
-    """Write values into one layer. They take effect at once. `null` resets a value."""
+def change_settings(
+    engine: Service,
+    at: Parameters,  # noqa: ARG001
+    request: ask.ChangeSettings,
+) -> Answer[shapes.SettingsAnswer]:
+    """Write values into one layer. They take effect at once. `null` resets a value.
+
+    The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
+    """
     options = engine.admin.options
     place = SettingsTarget(holder=request.holder, name=request.name)
     written, reset_keys = _parted(request.values)
@@ -82,26 +107,38 @@ def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any]
     return written, reset_keys
 
 
-def revert(engine: Service, at: Parameters, request: ask.RevertSettings) -> Answer[shapes.Reverted]:  # noqa: ARG001
-    """Reset one layer, or one setting in it. The layer below takes effect at once."""
+def revert_settings(engine: Service, at: Parameters, request: ask.RevertSettings) -> Answer[shapes.Reverted]:  # noqa: ARG001
+    """Reset one layer, or one setting in it. The layer below takes effect at once.
+
+    Without `key` every value of the layer is reset.
+    """
     place = SettingsTarget(holder=request.holder, name=request.name)
     reverted = engine.admin.options.revert(place, key=request.key)
     view = engine.admin.options.view()
     return Answer(shapes.Reverted(reverted=reverted, settings=view), etag=view.etag)
 
 
-def agents(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Agents]:  # noqa: ARG001
-    """List agents that have settings or occurred in sessions, and whether they override the injection settings."""
+def list_agents(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Agents]:  # noqa: ARG001
+    """List agents that have settings or occurred in sessions, and whether they override the injection settings.
+
+    An agent is a named role of a host, such as a subagent; settings can differ by agent.
+    """
     return Answer(shapes.Agents(agents=engine.admin.options.agents()))
 
 
-def agent(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneAgent]:  # noqa: ARG001
-    """Get one agent: its effective injection settings, and whether it overrides them."""
+def get_agent(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneAgent]:  # noqa: ARG001
+    """Get one agent: its effective injection settings, and whether it overrides them.
+
+    `overridden` says whether the agent has injection settings of its own.
+    """
     return Answer(shapes.OneAgent(agent=engine.admin.options.agent(at["name"])))
 
 
 def change_agent(engine: Service, at: Parameters, request: ask.ChangeAgent) -> Answer[shapes.OneAgent]:
-    """Change some of an agent's injection settings, or let it follow the default again."""
+    """Change some of an agent's injection settings, or let it follow the default again.
+
+    Settings below `recall` are named without that prefix.
+    """
     options = engine.admin.options
     place = SettingsTarget(holder="agents", name=at["name"])
     if request.reset_memory_injection_override:

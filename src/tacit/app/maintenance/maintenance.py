@@ -9,19 +9,21 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tacit.app.maintenance.jobs import Jobs
 from tacit.app.parts import Parts
 from tacit.capture.extract.pending import without_old
+from tacit.capture.importing.safe_files import is_database
 from tacit.errors import StoreFull, StoreReadOnly
 from tacit.model.memory import Sensitivity
 from tacit.model.scope import Scope
 from tacit.state.counted import Totals
-from tacit.state.registry import PENDING, TOTALS
+from tacit.state.registry import COPIES, PENDING, TOTALS
 from tacit.upkeep.backups import Outcome, make_backup
 from tacit.upkeep.decay import DecayCounts
 from tacit.upkeep.reindex import reindex
-from tacit.upkeep.rescan import Rescan, note_copy, rescan
+from tacit.upkeep.rescan import Rescan, note_copy, replaced_databases, rescan
 from tacit.upkeep.rounds import (
     DAY_MS,
     RetentionCounts,
@@ -55,6 +57,23 @@ class StoreUse:
     impact: Totals
     rate: float | None
     baseline: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreCopy:
+    """A file that `tacit restore` takes.
+
+    Attributes:
+        path: where it is.
+        origin: who made it; `replaced` = it was the store and was moved aside, damaged or for a restore.
+        bytes: its size.
+        at_ms: when it was written.
+    """
+
+    path: str
+    origin: Literal["automatic", "requested", "replaced"]
+    bytes: int
+    at_ms: int
 
 
 class Maintenance:
@@ -95,6 +114,26 @@ class Maintenance:
         self._settle()
         self._parts.store.backup(target)
         note_copy(self._parts.store, target.absolute())
+
+    def copies(self) -> tuple[StoreCopy, ...]:
+        """Return the copies of the store that this home knows of, newest first."""
+        home, store = self._parts.home, self._parts.store
+        origins: dict[Path, Literal["automatic", "requested", "replaced"]] = {
+            **dict.fromkeys(map(Path, COPIES.read(store)), "requested"),
+            **dict.fromkeys(home.automatic_backups(), "automatic"),
+            **dict.fromkeys(replaced_databases(home), "replaced"),
+        }
+        found = [
+            StoreCopy(
+                path=str(path),
+                origin=origin,
+                bytes=path.stat().st_size,
+                at_ms=path.stat().st_mtime_ns // 1_000_000,
+            )
+            for path, origin in origins.items()
+            if is_database(path)
+        ]
+        return tuple(sorted(found, key=lambda copy: copy.at_ms, reverse=True))
 
     def back_up_if_due(self, *, interrupted: Callable[[], bool]) -> Outcome:
         """Write the automatic backup of the day, as the settings say.

@@ -7,11 +7,13 @@ stores a secret, never stops at a line that cannot be read.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
@@ -43,6 +45,7 @@ from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, ValueChanges, ValueStore
 from tacit.state.registry import IMPORTED, KEY_CHARS
+from tacit.system.files import open_handle
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import note_copy
 
@@ -190,9 +193,37 @@ class Transfer:
         memories = self._store.list_memories(live, scope=scope or self._store.scopes(), limit=LISTED)
         return write_markdown(memories, at_ms=self._parts.clock.now_ms())
 
-    def wrote(self, target: Path) -> None:
-        """Remember that an export was written to `target`: a rescan for secrets looks there, too."""
+    def export_to(
+        self,
+        target: Path,
+        *,
+        form: Literal["jsonl", "markdown"],
+        scope: ScopeFilter | None = None,
+        speaker: Speaker = Speaker.USER,
+    ) -> int:
+        """Write an export to the new file `target`, which only the user can read, and return its size in bytes.
+
+        A rescan for secrets looks there, too.
+
+        Raises:
+            InvalidInput: if it exists or cannot be written.
+        """
+        try:
+            handle = open_handle(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, follow=False)
+        except OSError as error:
+            raise InvalidInput(
+                f"{target} cannot be written: {error.strerror}.", hint="Name a file that does not exist yet."
+            ) from error
+        size = 0
+        with os.fdopen(handle, "wb") as opened:
+            if form == "markdown":
+                text = self.export_markdown(scope=scope, speaker=speaker)
+                size = opened.write(text.encode("utf-8", "replace"))
+            else:
+                for line in self.export(scope=scope, speaker=speaker):
+                    size += opened.write(line)
         note_copy(self._store, target)
+        return size
 
     # --- in
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import enum
-import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -56,40 +54,19 @@ def export(
     engine = open_engine(current_context().home.root)
     try:
         scope = engine.visible(str(cwd.absolute())) if here else None
-        if form is Format.markdown:
-            chunks: Iterable[bytes] = (
-                engine.transfer.export_markdown(scope=scope, speaker=speaker).encode("utf-8", "replace"),
-            )
-        else:
-            chunks = engine.transfer.export(scope=scope, speaker=speaker)
         if output is None:
-            for chunk in chunks:
-                sys.stdout.buffer.write(chunk)
+            if form is Format.markdown:
+                text = engine.transfer.export_markdown(scope=scope, speaker=speaker)
+                sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+            else:
+                sys.stdout.buffer.writelines(engine.transfer.export(scope=scope, speaker=speaker))
             sys.stdout.buffer.flush()
             return
         target = output.absolute()
-        size = _write(target, chunks)
-        engine.transfer.wrote(target)
+        size = engine.transfer.export_to(target, form=form.value, scope=scope, speaker=speaker)
     finally:
         engine.close()
     if as_json:
         print_json({"path": str(target), "format": form.value, "bytes": size})
     else:
         print_line(f"Written to {target}. It holds what you told Tacit: keep it as private as that.")
-
-
-def _write(target: Path, chunks: Iterable[bytes]) -> int:
-    from tacit.errors import InvalidInput
-    from tacit.system.files import open_handle
-
-    try:
-        handle = open_handle(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, follow=False)
-    except OSError as error:
-        raise InvalidInput(
-            f"{target} cannot be written: {error.strerror}.", hint="Name a file that does not exist yet."
-        ) from error
-    size = 0
-    with os.fdopen(handle, "wb") as opened:
-        for chunk in chunks:
-            size += opened.write(chunk)
-    return size

@@ -1,0 +1,222 @@
+"""Memories taken out and in, and the store replaced by a backup. In: checked requests. Out: models of the answers. See `tacit.api.handlers`."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from tacit.api import answers as shapes
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.requests import Folder, NoBody, Request
+from tacit.app.transfer.report import ImportOptions
+from tacit.app.wiring import examine_backup, restore_store
+from tacit.config.home import Home
+from tacit.safety.authority import require
+from tacit.session.answer_priority import wait_for_pending_answers
+
+MAX_IMPORT_BYTES = 32_000_000
+"""The longest request of an import; larger files are named by `path`."""
+_UPLOADS = "import-"
+
+_uploading = Lock()
+
+
+class ReadExport(Request):
+    """Which memories to export, and how."""
+
+    format: Literal["jsonl", "markdown"] = Field(
+        default="jsonl", description="`jsonl` = everything, without loss; `markdown` = to read and edit"
+    )
+    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
+
+
+class WriteExport(ReadExport):
+    """An export, and where it goes."""
+
+    target: Folder = Field(min_length=1, description="a file that does not exist yet")
+
+
+class Import(Request):
+    """What to import, and how."""
+
+    path: Folder = Field(default="", description="a file or folder on the daemon's machine")
+    content: str = Field(
+        default="",
+        max_length=MAX_IMPORT_BYTES,
+        description="instead of `path`: the text of the file",
+    )
+    name: str = Field(
+        default="memories.jsonl",
+        pattern=r"^[^/\\\x00]{1,200}$",
+        description="with `content`: the name of the file, which the report uses",
+    )
+    cwd: Folder = Field(default="", description="folder whose project the statements are for")
+    tool: str = Field(
+        default="auto", max_length=60, description="the tool that wrote it; `auto` = detected by content"
+    )
+    mine: bool = Field(
+        default=False,
+        description="the statements count as the user's own words, so that none waits in review",
+    )
+    universal: bool = Field(default=False, description="make them visible in every project")
+    any_project: bool = Field(default=False, description="also import memories of other projects")
+    project: Folder = Field(
+        default="", description="assign the project memories of an export to this folder's project"
+    )
+    again: bool = Field(default=False, description="also import what was imported before")
+    forget_removed: bool = Field(
+        default=False, description="forget the memories that were deleted from an edited file"
+    )
+    dry_run: bool = Field(default=False, description="only report what would change")
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Self:
+        if bool(self.path) == bool(self.content):
+            raise ValueError("either path or content")
+        if self.name in (".", ".."):
+            raise ValueError("the name of a file")
+        return self
+
+    @property
+    def options(self) -> ImportOptions:
+        """The options of the import."""
+        return ImportOptions(
+            tool=self.tool,
+            vouched=self.mine,
+            universal=self.universal,
+            any_project=self.any_project,
+            again=self.again,
+            forget_removed=self.forget_removed,
+            dry_run=self.dry_run,
+            project=self.project,
+        )
+
+
+class Restore(Request):
+    """The backup that becomes the store."""
+
+    source: Folder = Field(
+        min_length=1, description="a backup, or a damaged database, on the daemon's machine"
+    )
+    dry_run: bool = Field(default=False, description="only examine it")
+
+
+def export_memories(engine: Service, at: Parameters, request: ReadExport) -> Answer[None]:
+    """Get an export of memories as text.
+
+    A lossless export (`jsonl`) has all versions, relations and the signature of this home; Markdown has what
+    is remembered now. A caller without the user's authority gets no restricted memories.
+    """
+    scope = engine.visible(request.cwd) if request.cwd else None
+    if request.format == "markdown":
+        text = engine.transfer.export_markdown(scope=scope, speaker=at.speaker)
+    else:
+        text = b"".join(engine.transfer.export(scope=scope, speaker=at.speaker)).decode("utf-8")
+    return Answer(None, text=text, media_type="text/plain; charset=utf-8")
+
+
+def write_export(engine: Service, at: Parameters, request: WriteExport) -> Answer[shapes.Exported]:
+    """Write an export of memories to a new file, which only the user can read.
+
+    Purges and rescans for secrets clean the file, too. A caller without the user's authority gets no
+    restricted memories.
+    """
+    scope = engine.visible(request.cwd) if request.cwd else None
+    size = engine.transfer.export_to(
+        Path(request.target), form=request.format, scope=scope, speaker=at.speaker
+    )
+    return Answer(shapes.Exported(target=request.target, format=request.format, bytes=size))
+
+
+def import_memories(engine: Service, at: Parameters, request: Import) -> Answer[shapes.ImportedFile]:
+    """Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
+
+    Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says
+    that it is the user's own. Send a file of this machine as `path`, any other as `content`. A second import
+    adds nothing.
+
+    Raises:
+        NotFound: there is nothing at `path`.
+    """
+    require(authorized=at.by_user, what="import memories")
+    with _file(engine.home, request) as path:
+        report = engine.transfer.take(
+            path,
+            cwd=request.cwd,
+            wanted=request.options,
+            progress=_give_way,
+        )
+        speaks_for_user = engine.transfer.speaks_for_user(path)
+    return Answer(
+        shapes.ImportedFile(
+            formats=[
+                shapes.ImportedFormat(path=name if request.path else request.name, tool=tool)
+                for name, tool in report.formats
+            ],
+            counts=dict(report.counts),
+            lines=report.lines,
+            unconfirmed=report.unconfirmed,
+            speaks_for_user=speaks_for_user,
+            dry_run=report.dry_run,
+        )
+    )
+
+
+def _give_way(what: str, done: int, whole: int) -> None:  # noqa: ARG001 - the shape of `Progress`
+    """Let hooks go first between two batches."""
+    wait_for_pending_answers()
+
+
+@contextmanager
+def _file(home: Home, request: Import) -> Generator[Path]:
+    """The file to import; sent text stands in a private folder meanwhile."""
+    if request.path:
+        yield Path(request.path)
+        return
+    with _uploading:  # so that what is left of a killed process can be told from what is in use
+        for left in home.run_dir.glob(f"{_UPLOADS}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=_UPLOADS, dir=home.run_dir) as folder:
+            path = Path(folder, request.name)
+            path.write_text(request.content, encoding="utf-8", errors="replace", newline="")
+            yield path
+
+
+def list_backups(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Copies]:  # noqa: ARG001
+    """List backups and replaced databases that `POST /v1/restore` takes, newest first.
+
+    They are automatic backups, backups that were asked for, and stores that a restore or a repair moved
+    aside.
+    """
+    return Answer(shapes.Copies(copies=engine.maintenance.copies()))
+
+
+def restore_backup(engine: Service, at: Parameters, request: Restore) -> Answer[shapes.Restored]:
+    """Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted.
+
+    The daemon goes on with the restored store; requests that come meanwhile wait. With `dry_run` the file is
+    only examined. Purged memories stay gone.
+
+    Raises:
+        NotFound: there is no such file.
+        StoreNewer: a newer Tacit wrote the backup.
+        StoreCorrupt: nothing of it can be read.
+    """
+    home, source = engine.home, Path(request.source)
+    recovered = examine_backup(home, source)
+    aside = None if request.dry_run else at.reopened(lambda: restore_store(home, source))
+    return Answer(
+        shapes.Restored(
+            source=request.source,
+            former=str(aside) if aside else None,
+            recovered=recovered,
+            dry_run=request.dry_run,
+        )
+    )

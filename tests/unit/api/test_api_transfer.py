@@ -1,0 +1,116 @@
+"""Export and import over the API: the same files as `tacit export` and `tacit import`."""
+
+from __future__ import annotations
+
+import stat
+
+from tacit.api.requests import MAX_CONTENT_CHARS
+from tacit.api.transfer import MAX_IMPORT_BYTES
+from tacit.model.memory import Speaker
+from user_voice import client_of
+
+SECRET_FREE = "Amounts are integer cents."
+MEM0 = (
+    '{"results": [{"id": "a1", "memory": "Prefers tabs over spaces", "created_at": "2026-01-02T03:04:05Z"}]}'
+)
+
+
+def remember(client, words=SECRET_FREE, **more):
+    answer = client.post("/v1/remember", json={"content": words, **more})
+    assert answer.status_code == 201, answer.text
+
+
+def take(client, expected=200, **request):
+    answer = client.post("/v1/import", json=request)
+    assert answer.status_code == expected, answer.text
+    return answer.json()
+
+
+def contents(client, **where):
+    return [row["content"] for row in client.get("/v1/memories", params=where).json()["memories"]]
+
+
+def test_an_export_that_was_read_comes_back_without_loss(client):
+    remember(client)
+    exported = client.get("/v1/export")
+    assert exported.headers["content-type"].startswith("text/plain")
+    (memory,) = client.get("/v1/memories").json()["memories"]
+    client.post("/v1/purge", json={"ids": [memory["id"]]})
+    assert contents(client) == []
+
+    looked = take(client, content=exported.text, dry_run=True, again=True)
+    assert (looked["counts"], looked["dry_run"], contents(client)) == ({"add": 1}, True, [])
+    done = take(client, content=exported.text, again=True)
+    assert done["counts"] == {"add": 1}
+    assert done["formats"] == [{"path": "memories.jsonl", "tool": "tacit export"}]
+    assert (done["unconfirmed"], done["speaks_for_user"]) == (0, False)
+    assert client.get(f"/v1/memories/{memory['id']}").json()["memory"]["content"] == SECRET_FREE
+
+
+def test_an_export_is_written_to_a_private_file_once(client, tmp_path):
+    remember(client)
+    target = tmp_path / "all.md"
+    request = {"target": str(target), "format": "markdown"}
+    written = client.post("/v1/export", json=request)
+    assert written.status_code == 201
+    assert written.json() == {"target": str(target), "format": "markdown", "bytes": target.stat().st_size}
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert target.read_text() == client.get("/v1/export", params={"format": "markdown"}).text
+    assert client.post("/v1/export", json=request).status_code == 422
+
+    target.write_text(target.read_text().replace("integer cents", "integer euros"))
+    assert "confirmation" in take(client, 422, path=str(target), dry_run=True)["detail"]
+    done = take(client, path=str(target), mine=True)
+    assert (done["counts"], done["speaks_for_user"]) == ({"edit": 1}, True)
+    assert contents(client) == ["Amounts are integer euros."]
+
+
+def test_only_a_folder_s_memories_are_exported_where_it_is_named(client, place, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    remember(client, "Deploys happen on Mondays.", cwd=str(other))
+    remember(client, scope="universal")
+    assert "Mondays" in client.get("/v1/export").text
+    of_folder = client.get("/v1/export", params={"cwd": str(place)}).text
+    assert SECRET_FREE in of_folder
+    assert "Mondays" not in of_folder
+
+
+def test_memories_of_another_tool_wait_in_review(client, engine):
+    done = take(client, content=MEM0, name="mem0.json", universal=True)
+    assert (done["counts"], done["unconfirmed"]) == ({"add": 1}, 1)
+    assert done["formats"] == [{"path": "mem0.json", "tool": "mem0"}]
+    assert client.get("/v1/review").json()["total"] == 1
+    assert take(client, content=MEM0, name="mem0.json", universal=True)["counts"] == {"unchanged": 1}
+    assert not list(engine.home.run_dir.glob("import-*"))
+
+
+def test_larger_bodies_are_taken_than_elsewhere(client):
+    words = "x" * (2 * MAX_CONTENT_CHARS)
+    assert take(client, 422, content="\n".join([words] * 3))["code"] == "invalid_input"
+    assert len(words) * 3 > 4_500_000
+    assert take(client, 413, content="x" * MAX_IMPORT_BYTES)["code"] == "too_large"
+
+
+def test_what_an_import_refuses(client, tmp_path):
+    take(client, 422)
+    take(client, 422, path=str(tmp_path), content="both")
+    take(client, 422, content=MEM0, name="../escape.json")
+    take(client, 422, content=MEM0, name="..")
+    take(client, 404, path=str(tmp_path / "nothing"))
+
+
+def test_an_agent_neither_imports_nor_sees_what_is_restricted(client, engine):
+    remember(client, "The launch is in May.", sensitivity="restricted")
+    with client_of(engine, Speaker.AGENT) as agent:
+        for dry_run in (True, False):
+            assert take(agent, 403, content=MEM0, dry_run=dry_run)["code"] == "refused_by_trust"
+        assert "launch" not in agent.get("/v1/export").text
+    assert "launch" in client.get("/v1/export").text
+
+
+def test_nothing_is_restored_without_a_daemon(client, engine, tmp_path):
+    backup = tmp_path / "copy.db"
+    engine.backup(backup)
+    answer = client.post("/v1/restore", json={"source": str(backup)})
+    assert (answer.status_code, answer.json()["code"]) == (503, "daemon_unavailable")
