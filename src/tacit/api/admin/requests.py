@@ -16,7 +16,7 @@ from tacit.api.requests import (
     SessionName,
     StoredStatus,
 )
-from tacit.app.maintenance.jobs import JobName
+from tacit.app.maintenance.jobs import BegunJob
 from tacit.model.memory import MemoryStatus
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope
@@ -238,7 +238,7 @@ class ChartTime(Request):
 class BeginJob(Request):
     """Which long work."""
 
-    name: JobName = Field(
+    name: BegunJob = Field(
         description="`reindex` renews vectors of another embedder, `check` reads the whole store for damage"
     )
 

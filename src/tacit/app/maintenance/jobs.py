@@ -1,4 +1,4 @@
-"""Long work that goes on by itself, whether or not somebody looks on: renewing vectors, the check of the store.
+"""Long work that goes on by itself, whether or not somebody looks on: renewing vectors, the check of the store. A running import is listed beside it.
 
 In: a job's name. Out: how far it is, and how it ended. One runs at a time; what is begun again while it waits or runs is the
 same job. Keeps the last of each in memory, so that a page that was loaded anew finds it; never begins one by itself.
@@ -7,8 +7,9 @@ same job. Keeps the last of each in memory, so that a page that was loaded anew 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event, RLock
@@ -20,7 +21,9 @@ from tacit.upkeep.reindex import reindex
 
 _LOG = logging.getLogger(__name__)
 
-JobName = Literal["check", "reindex"]
+BegunJob = Literal["check", "reindex"]
+"""What `Jobs.begin` takes."""
+JobName = Literal["check", "import", "reindex"]
 JobState = Literal["running", "done", "failed"]
 ProgressCallback = Callable[[int, int], None]
 
@@ -30,9 +33,10 @@ class Job:
     """One piece of long work.
 
     Attributes:
-        name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage.
+        name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage, `import` is an import
+            that a request waits for; it is listed only while it runs.
         state: how it stands.
-        done, whole: vectors, or steps of the check; `whole` 0 = not known yet.
+        done, whole: vectors, steps of the check, or statements of the import; `whole` 0 = not known yet.
         began_ms, ended_ms: since the epoch; None = it goes on.
         problems: what the check found, as sentences.
         error, hint: why it failed and what to do; "" = it did not.
@@ -63,7 +67,7 @@ class Jobs:
         self._jobs: dict[JobName, Job] = {}
         self._executor: ThreadPoolExecutor | None = None
 
-    def begin(self, name: JobName) -> Job:
+    def begin(self, name: BegunJob) -> Job:
         """Begin a job, or join the one of that name that has not ended.
 
         Raises:
@@ -87,6 +91,24 @@ class Jobs:
         """The last job of every name that was begun since the store was opened, by name."""
         with self._lock:
             return tuple(self._jobs[name] for name in get_args(JobName) if name in self._jobs)
+
+    @contextmanager
+    def importing(self) -> Generator[ProgressCallback]:
+        """List an import, which the caller's thread carries out, until the block ends; call the value with how far it is."""
+        began_ms = self._parts.clock.now_ms()
+
+        def tell(done: int, whole: int) -> None:
+            with self._lock:
+                self._jobs["import"] = Job(
+                    name="import", state="running", done=done, whole=whole, began_ms=began_ms
+                )
+
+        tell(0, 0)
+        try:
+            yield tell
+        finally:
+            with self._lock:
+                self._jobs.pop("import", None)
 
     @property
     def running(self) -> bool:
