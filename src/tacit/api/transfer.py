@@ -17,10 +17,10 @@ from pydantic import Field, model_validator
 from tacit.api import answers as shapes
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.requests import Folder, NoBody, Request
+from tacit.app.maintenance.jobs import ProgressCallback
 from tacit.app.transfer.report import ImportOptions
 from tacit.app.transfer.transfer import Progress
 from tacit.app.wiring import examine_backup, restore_store
-from tacit.app.maintenance.jobs import ProgressCallback
 from tacit.config.home import Home
 from tacit.errors import InvalidInput
 from tacit.safety.authority import require

@@ -67,7 +67,7 @@ export function Import() {
           {here ? (
             <TextInput label="Path" placeholder="/home/you/.mem0/history.db" value={path} onChange={(event) => { setPath(event.currentTarget.value); again(); }} />
           ) : (
-            <FileInput label="File" size="xs" placeholder="Choose a file" clearable clearButtonProps={{ "aria-label": "Take the file away" }} value={file} onChange={(chosen) => { setFile(chosen); again(); }} />
+            <FileInput label="File" size="xs" placeholder="Choose a file" styles={{ placeholder: { color: "var(--ink-3)" } }} clearable clearButtonProps={{ "aria-label": "Take the file away" }} value={file} onChange={(chosen) => { setFile(chosen); again(); }} />
           )}
           {large && <Alert color="orange">This file is too large to be uploaded. Name its path on this machine instead.</Alert>}
           <details>
