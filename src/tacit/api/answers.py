@@ -835,6 +835,7 @@ class ImportedFile(_Answer):
     speaks_for_user: bool = Field(
         description="it holds statements in the user's name that this home did not sign; ask the user before you send `mine`"
     )
+    change_ids: Sequence[str] = Field(description="the changes that it wrote, for `POST /v1/undo`")
     dry_run: bool
 
 

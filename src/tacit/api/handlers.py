@@ -354,6 +354,8 @@ def list_changes(engine: Service, at: Parameters, request: ask.ListChanges) -> A
         NotFound: no memory has this id, or several have it.
     """
     scope = engine.visible(request.cwd) if request.cwd else None
+    if request.scope:
+        scope = engine.admin.scopes([Scope.parse(text) for text in request.scope], within=scope)
     visibility = engine.visibility(at.speaker)
     name = engine.show(request.id, speaker=at.speaker).id if request.id else None
 
@@ -362,7 +364,7 @@ def list_changes(engine: Service, at: Parameters, request: ask.ListChanges) -> A
             lambda most: engine.review.changes(
                 scope=scope, memory_id=name, change_id=request.change, limit=most
             ),
-            visibility.changes,
+            lambda rows: visibility.changes(list(filter(request.wants, rows))),
             count,
         )
 

@@ -13,11 +13,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from tacit.api.cursors import MAX_CHARS as MAX_CURSOR_CHARS
 from tacit.app.maintenance.review_queue import ReviewCause, ReviewFilter
 from tacit.errors import InvalidInput, TacitError
+from tacit.model.change_reason import ChangeCause
 from tacit.model.memory import MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import USER_FOLDER, Scope
 from tacit.model.session import SessionKey
 from tacit.model.trace import AskedWith
+from tacit.ports.store import Recorded
 
 MAX_CONTENT_CHARS = 1_000_000
 MOST_MS = 2**53 - 1
@@ -469,7 +471,22 @@ class ListChanges(Page):
     cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
     id: str | None = Field(default=None, max_length=100, description="only of this memory")
     change: str | None = Field(default=None, max_length=100, description="only the entries of this change")
+    cause: tuple[ChangeCause, ...] = Field(
+        default=(), max_length=100, description="only changes made for these causes"
+    )
+    scope: tuple[ScopeText, ...] = Field(
+        default=(),
+        max_length=100,
+        description="only these scopes; a project's stands for its paths and tasks, too",
+    )
+    since_ms: int = Field(default=0, ge=0, le=MOST_MS, description="from this time on")
+    until_ms: int = Field(default=MOST_MS, ge=0, le=MOST_MS, description="before this time")
     limit: int = Field(default=20, ge=1, le=500, description="most changes")
+
+    def wants(self, change: Recorded) -> bool:
+        """Whether the cause and the time of a change are among those asked for."""
+        fits = not self.cause or change.reason.cause in self.cause
+        return fits and self.since_ms <= change.at_ms < self.until_ms
 
 
 class Undo(Request):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import shutil
 import tempfile
 from collections.abc import Generator
@@ -15,9 +17,12 @@ from pydantic import Field, model_validator
 from tacit.api import answers as shapes
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.requests import Folder, NoBody, Place, Request
+from tacit.app.maintenance.jobs import ProgressCallback
 from tacit.app.transfer.report import ImportOptions
+from tacit.app.transfer.transfer import Progress
 from tacit.app.wiring import examine_backup, restore_store
 from tacit.config.home import Home
+from tacit.errors import InvalidInput
 from tacit.safety.authority import require
 from tacit.session.answer_priority import wait_for_pending_answers
 
@@ -52,7 +57,10 @@ class Import(Request):
     content: str = Field(
         default="",
         max_length=MAX_IMPORT_BYTES,
-        description="instead of `path`: the text of the file",
+        description="instead of `path`: the file itself, as `encoding` says",
+    )
+    encoding: Literal["text", "base64"] = Field(
+        default="text", description="of `content`; `base64` for a database, whose bytes are no text"
     )
     name: str = Field(
         default="memories.jsonl",
@@ -85,6 +93,20 @@ class Import(Request):
         if self.name in (".", ".."):
             raise ValueError("the name of a file")
         return self
+
+    @property
+    def file_bytes(self) -> bytes:
+        """The bytes of the file that was sent.
+
+        Raises:
+            InvalidInput: if they are not base64, as `encoding` says.
+        """
+        if self.encoding == "text":
+            return self.content.encode("utf-8", "replace")
+        try:
+            return base64.b64decode(self.content, validate=True)
+        except binascii.Error as error:
+            raise InvalidInput("`content` is no base64.", hint="Send text with `encoding` `text`.") from error
 
     @property
     def options(self) -> ImportOptions:
@@ -142,18 +164,23 @@ def import_memories(engine: Service, at: Parameters, request: Import) -> Answer[
 
     Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says
     that it is the user's own. Send a file of this machine as `path`, any other as `content`. A second import
-    adds nothing.
+    adds nothing. While it runs, `GET /v1/jobs` says how far it is. To take it back, undo `change_ids`, the
+    last one first. Memories that came back as they were have no change; delete those that `lines` adds.
 
     Raises:
         NotFound: there is nothing at `path`.
     """
     require(authorized=at.by_user, what="import memories")
-    with _file(engine.home, request) as path:
+    with (
+        _file(engine.home, request) as path,
+        engine.maintenance.jobs.listed("import") as tell,
+        engine.noting_changes() as written,
+    ):
         report = engine.transfer.take(
             path,
             cwd=request.cwd,
             wanted=request.options,
-            progress=_give_way,
+            progress=_giving_way(tell),
         )
         speaks_for_user = engine.transfer.speaks_for_user(path)
     return Answer(
@@ -166,14 +193,20 @@ def import_memories(engine: Service, at: Parameters, request: Import) -> Answer[
             lines=report.lines,
             unconfirmed=report.unconfirmed,
             speaks_for_user=speaks_for_user,
+            change_ids=tuple(written),
             dry_run=report.dry_run,
         )
     )
 
 
-def _give_way(what: str, done: int, whole: int) -> None:  # noqa: ARG001 - the shape of `Progress`
-    """Let hooks go first between two batches."""
-    wait_for_pending_answers()
+def _giving_way(tell: ProgressCallback) -> Progress:
+    """Tell how far an import is, and let hooks go first between two batches."""
+
+    def progress(what: str, done: int, whole: int) -> None:  # noqa: ARG001 - the shape of `Progress`
+        tell(done, whole)
+        wait_for_pending_answers()
+
+    return progress
 
 
 @contextmanager
@@ -187,7 +220,7 @@ def _file(home: Home, request: Import) -> Generator[Path]:
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=_UPLOADS, dir=home.run_dir) as folder:
             path = Path(folder, request.name)
-            path.write_text(request.content, encoding="utf-8", errors="replace", newline="")
+            path.write_bytes(request.file_bytes)
             yield path
 
 

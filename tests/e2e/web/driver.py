@@ -31,6 +31,7 @@ PAGES = {
     "sessions": "/ui/sessions",
     "graph": "/ui/graph",
     "playground": "/ui/playground",
+    "data": "/ui/data",
     "settings": "/ui/settings",
     "health": "/ui/health",
 }

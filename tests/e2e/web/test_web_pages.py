@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from e2e.web.driver import NARROW, PAGES, WIDE, serious_findings, settle, signed_in, visit
 
+DATA = ("export", "import", "remove", "backups", "comparison", "digests")
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
 
@@ -21,6 +22,7 @@ def paths_of(served) -> dict[str, str]:
     host, _, session = traces[0]["session"].partition("/")
     return {
         **PAGES,
+        **{part: f"/ui/data/{part}" for part in DATA},
         "trace": f"/ui/traces/{traces[0]['id']}",
         "silence": f"/ui/traces/{silent[0]['id']}",
         "memory": f"/ui/memories/{memory}",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import sqlite3
 import stat
+from contextlib import closing
 
 from tacit.api.requests import MAX_CONTENT_CHARS
 from tacit.api.transfer import MAX_IMPORT_BYTES
@@ -114,3 +118,76 @@ def test_nothing_is_restored_without_a_daemon(client, engine, tmp_path):
     engine.backup(backup)
     answer = client.post("/v1/restore", json={"source": str(backup)})
     assert (answer.status_code, answer.json()["code"]) == (503, "daemon_unavailable")
+
+
+def test_an_import_names_its_changes_so_that_it_is_taken_back(client):
+    statements = [{"id": f"n{n}", "memory": f"Team {n} ships on day {n} of the month"} for n in range(20)]
+    trial = take(client, content=json.dumps({"results": statements}), dry_run=True)
+    assert trial["change_ids"] == []
+    done = take(client, content=json.dumps({"results": statements}), mine=True)
+    assert len(done["change_ids"]) == 2  # batches of 16
+    assert len(contents(client)) == 20
+    for change in reversed(done["change_ids"]):
+        assert client.post("/v1/undo", json={"id": change}).status_code == 200
+    assert contents(client) == []
+
+
+def test_a_database_is_sent_as_base64(client, tmp_path):
+    file = tmp_path / "history.db"
+    with closing(sqlite3.connect(file)) as raw:
+        raw.execute(
+            "CREATE TABLE history (id TEXT, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT, created_at TEXT,"
+            " updated_at TEXT, is_deleted INT)"
+        )
+        raw.execute(
+            "INSERT INTO history VALUES ('h', 'm1', NULL, 'Uses spaces in Python', 'ADD', '2026-05-01', NULL, 0)"
+        )
+        raw.commit()
+    content = base64.b64encode(file.read_bytes()).decode()
+    done = take(client, content=content, encoding="base64", name="history.db", mine=True)
+    assert done["formats"] == [{"path": "history.db", "tool": "mem0"}]
+    assert contents(client) == ["Uses spaces in Python"]
+    assert "no base64" in take(client, 422, content="%%%", encoding="base64")["detail"]
+
+
+def test_a_running_import_is_listed_among_the_jobs(client, engine, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "tacit.api.transfer.wait_for_pending_answers",
+        lambda: seen.extend(client.get("/v1/jobs").json()["jobs"]),
+    )
+    statements = [{"id": f"n{n}", "memory": f"Team {n} ships on day {n} of the month"} for n in range(20)]
+    take(client, content=json.dumps({"results": statements}))
+    assert [(job["name"], job["state"], job["done"]) for job in seen] == [
+        ("import", "running", 16),
+        ("import", "running", 20),
+    ]
+    assert client.get("/v1/jobs").json()["jobs"] == []
+    assert client.post("/v1/jobs", json={"name": "import"}).status_code == 422
+
+
+def test_changes_are_filtered_by_cause_scope_and_time(client, place):
+    remember(client, "Deploys happen on Mondays.", scope="universal")
+    remember(client, cwd=str(place))
+    memory = next(row for row in client.get("/v1/memories").json()["memories"] if "Mondays" in row["content"])
+    client.patch(f"/v1/memories/{memory['id']}", json={"content": "Deploys happen on Tuesdays."})
+
+    def told(**where):
+        return [
+            (row["cause"], row["memory"]["content"])
+            for row in client.get("/v1/changes", params=where).json()["changes"]
+        ]
+
+    edited = ("edited", "Deploys happen on Tuesdays.")
+    assert len(told()) == 3
+    assert told(cause="edited") == [edited]
+    assert told(cause=["edited", "forgotten"], scope="universal") == [edited]
+    assert [words for _, words in told(scope="universal")] == [
+        "Deploys happen on Tuesdays.",
+        "Deploys happen on Mondays.",
+    ]
+    at_ms = client.get("/v1/changes", params={"cause": "edited"}).json()["changes"][0]["at_ms"]
+    assert edited in told(since_ms=at_ms)
+    assert edited not in told(until_ms=at_ms)
+    assert told(since_ms=at_ms + 1) == []
+    assert client.get("/v1/changes", params={"cause": "nonsense"}).status_code == 422

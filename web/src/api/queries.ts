@@ -34,9 +34,12 @@ export const useJobs = () =>
     refetchInterval: ({ state }) => (state.status === "success" && state.data?.some((one) => one.state === "running") === true ? LOOK_MS : false),
   });
 
+/** An import is no job to begin: a request waits for it. */
+export type BegunJob = Exclude<Job["name"], "import">;
+
 export const useBeginJob = () =>
   useMutation({
-    mutationFn: (name: Job["name"]) => body(api.POST("/v1/jobs", { body: { name } })),
+    mutationFn: (name: BegunJob) => body(api.POST("/v1/jobs", { body: { name } })),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ["jobs"] }),
   });
 
@@ -323,9 +326,6 @@ function takeFromQueue(ids: string[]): void {
     return { ...before, pages: before.pages.map((part, at) => ({ ...part, review: left[at]!, total: part.total - out })) };
   });
 }
-
-export const useChanges = (limit = 20) =>
-  useQuery({ queryKey: ["changes", limit], queryFn: async () => (await body(api.GET("/v1/changes", { params: { query: { limit } } }))).changes });
 
 export const useGraph = (limit: number, scope: string) =>
   useQuery({

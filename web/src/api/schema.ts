@@ -1013,7 +1013,7 @@ export interface paths {
         put?: never;
         /**
          * Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
-         * @description Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says that it is the user's own. Send a file of this machine as `path`, any other as `content`. A second import adds nothing.
+         * @description Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says that it is the user's own. Send a file of this machine as `path`, any other as `content`. A second import adds nothing. While it runs, `GET /v1/jobs` says how far it is. To take it back, undo `change_ids`, the last one first. Memories that came back as they were have no change; delete those that `lines` adds.
          */
         post: operations["import_memories"];
         delete?: never;
@@ -3772,10 +3772,17 @@ export interface components {
             path?: string;
             /**
              * Content
-             * @description instead of `path`: the text of the file
+             * @description instead of `path`: the file itself, as `encoding` says
              * @default
              */
             content?: string;
+            /**
+             * Encoding
+             * @description of `content`; `base64` for a database, whose bytes are no text
+             * @default text
+             * @enum {string}
+             */
+            encoding?: "text" | "base64";
             /**
              * Name
              * @description with `content`: the name of the file, which the report uses
@@ -3917,6 +3924,11 @@ export interface components {
              * @description it holds statements in the user's name that this home did not sign; ask the user before you send `mine`
              */
             speaks_for_user: boolean;
+            /**
+             * Change Ids
+             * @description the changes that it wrote, for `POST /v1/undo`
+             */
+            change_ids: string[];
             /** Dry Run */
             dry_run: boolean;
         };
@@ -4163,9 +4175,10 @@ export interface components {
          * @description One piece of long work.
          *
          *     Attributes:
-         *         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage.
+         *         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage, `import` is an import
+         *             that a request waits for; it is listed only while it runs.
          *         state: how it stands.
-         *         done, whole: vectors, or steps of the check; `whole` 0 = not known yet.
+         *         done, whole: vectors, steps of the check, or statements of the import; `whole` 0 = not known yet.
          *         began_ms, ended_ms: since the epoch; None = it goes on.
          *         problems: what the check found, as sentences.
          *         error, hint: why it failed and what to do; "" = it did not.
@@ -4175,7 +4188,7 @@ export interface components {
              * Name
              * @enum {string}
              */
-            name: "check" | "reindex";
+            name: "check" | "import" | "reindex";
             /**
              * State
              * @enum {string}
@@ -9756,6 +9769,14 @@ export interface operations {
                 id?: string;
                 /** @description only the entries of this change */
                 change?: string;
+                /** @description only changes made for these causes */
+                cause?: components["schemas"]["ChangeCause"][];
+                /** @description only these scopes; a project's stands for its paths and tasks, too */
+                scope?: string[];
+                /** @description from this time on */
+                since_ms?: number;
+                /** @description before this time */
+                until_ms?: number;
                 /** @description most changes */
                 limit?: number;
             };

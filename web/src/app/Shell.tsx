@@ -1,10 +1,10 @@
 import { ActionIcon, Burger, Drawer, Group, Text, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import {
-  IconActivityHeartbeat, IconAdjustments, IconAffiliate, IconChecklist, IconFlask, IconHistory, IconKeyboard, IconLayoutDashboard, IconMoon,
-  IconNotes, IconRoute, IconSun, IconUsers,
+  IconActivityHeartbeat, IconAdjustments, IconAffiliate, IconChecklist, IconDatabase, IconFlask, IconHistory, IconKeyboard, IconLayoutDashboard, IconMoon,
+  IconNotes, IconRoute, IconSearch, IconSun, IconUsers,
 } from "@tabler/icons-react";
-import { useEffect, useRef } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { NavLink, Outlet, useLocation, useNavigation } from "react-router";
 import { useReviewCount } from "../api/queries";
 import { useWaitingRequests } from "../api/teams";
@@ -21,9 +21,12 @@ export const PLACES = [
   { to: "/sessions", label: "Sessions", key: "s", icon: IconHistory },
   { to: "/graph", label: "Graph", key: "g", icon: IconAffiliate },
   { to: "/playground", label: "Playground", key: "p", icon: IconFlask },
+  { to: "/data", label: "Data", key: "d", icon: IconDatabase },
   { to: "/settings", label: "Settings", key: "e", icon: IconAdjustments },
   { to: "/health", label: "Health", key: "h", icon: IconActivityHeartbeat },
 ] as const;
+
+const Palette = lazy(() => import("./Palette"));
 
 export function Shell() {
   const [opened, drawer] = useDisclosure(false);
@@ -31,7 +34,9 @@ export function Shell() {
   const location = useLocation();
   const moving = useNavigation().state !== "idle";
   const main = useRef<HTMLElement>(null);
+  const [palette, setPalette] = useState(false);
   useShortcuts(helpBox.open);
+  useHotkeys([["mod+K", () => setPalette((before) => !before)]], [], true); // also while somebody writes
   useEffect(() => {
     drawer.close();
     document.title = `${PLACES.find((place) => place.to !== "/" && location.pathname.startsWith(place.to))?.label ?? "Overview"} · Tacit`;
@@ -45,12 +50,12 @@ export function Shell() {
       <header className="topbar">
         <Burger opened={opened} onClick={drawer.toggle} size="sm" aria-label="Navigation" />
         <Brand />
-        <Tools openHelp={helpBox.open} />
+        <Tools openHelp={helpBox.open} openPalette={() => setPalette(true)} />
       </header>
       <aside className="rail">
         <Brand />
         <Places />
-        <Tools openHelp={helpBox.open} />
+        <Tools openHelp={helpBox.open} openPalette={() => setPalette(true)} />
       </aside>
       <Drawer opened={opened} onClose={drawer.close} size={260} title={<Brand />} closeButtonProps={{ "aria-label": "Close" }}>
         <Places />
@@ -59,6 +64,11 @@ export function Shell() {
         <Outlet />
       </main>
       <ShortcutHelp opened={help} close={helpBox.close} />
+      {palette && (
+        <Suspense>
+          <Palette close={() => setPalette(false)} openHelp={helpBox.open} />
+        </Suspense>
+      )}
     </div>
   );
 }
@@ -95,7 +105,7 @@ function Places() {
   );
 }
 
-function Tools({ openHelp }: { openHelp: () => void }) {
+function Tools({ openHelp, openPalette }: { openHelp: () => void; openPalette: () => void }) {
   const { setColorScheme } = useMantineColorScheme();
   const dark = useComputedColorScheme("light") === "dark";
   const live = useLive();
@@ -106,6 +116,11 @@ function Tools({ openHelp }: { openHelp: () => void }) {
           <i aria-hidden />
           {live ? "live" : "paused"}
         </Text>
+      </Tooltip>
+      <Tooltip label="Find a page, an action or a memory (Ctrl+K)">
+        <ActionIcon variant="subtle" color="gray" onClick={openPalette} aria-label="Find a page, an action or a memory" aria-keyshortcuts="Control+K Meta+K">
+          <IconSearch size={17} />
+        </ActionIcon>
       </Tooltip>
       <Tooltip label="Keyboard shortcuts (?)">
         <ActionIcon variant="subtle" color="gray" onClick={openHelp} aria-label="Keyboard shortcuts">

@@ -15,6 +15,7 @@ const pages: RouteObject[] = [
   { path: "graph", lazy: () => import("../pages/graph/GraphPage") },
   { path: "playground", lazy: () => import("../pages/playground/Playground") },
   { path: "settings", lazy: () => import("../pages/settings/SettingsPage") },
+  { path: "data/:part?", lazy: () => import("../pages/data/DataPage") },
   { path: "health", lazy: () => import("../pages/health/Health") },
   { path: "api", lazy: () => import("../pages/api/ApiPage") },
   { path: "*", lazy: () => import("../pages/Nowhere") },
@@ -30,10 +31,11 @@ export function askFirst(): void {
   if (router.state.location.pathname === "/ui/" || router.state.location.pathname === "/ui") beginOverview();
 }
 
-/** Fetch the other pages when nobody waits, so that each opens at once. */
+/** Fetch the other pages and the palette when nobody waits, so that each opens at once. */
 export function fetchAhead(): void {
   const begin = () => {
     for (const page of pages) if (typeof page.lazy === "function") void page.lazy().catch(() => undefined);
+    void import("./Palette").catch(() => undefined);
   };
   if ("requestIdleCallback" in window) requestIdleCallback(begin, { timeout: 4000 });
   else setTimeout(begin, 2000);

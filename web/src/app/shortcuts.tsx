@@ -37,6 +37,7 @@ export function useShortcuts(openHelp: () => void) {
 }
 
 const MORE: [string[], string][] = [
+  [["Ctrl", "K"], "find a page, an action or a memory"],
   [["/"], "to the search field"],
   [["j", "k"], "next and previous, in lists"],
   [["Enter"], "open what is chosen"],

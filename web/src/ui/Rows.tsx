@@ -1,3 +1,4 @@
+import "./rows.css";
 import type { ReactNode } from "react";
 
 /** A table of things, one a row; `acts` = its last column holds buttons, which need no heading that is seen. */

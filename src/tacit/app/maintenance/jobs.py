@@ -23,9 +23,9 @@ _LOG = logging.getLogger(__name__)
 
 BegunJob = Literal["check", "reindex"]
 """What `Jobs.begin` takes."""
-WaitedFor = Literal["backup", "purge", "rescan"]
+WaitedFor = Literal["backup", "import", "purge", "rescan"]
 """What a request waits for; listed while it runs."""
-JobName = Literal["backup", "check", "purge", "reindex", "rescan"]
+JobName = Literal["backup", "check", "import", "purge", "reindex", "rescan"]
 JobState = Literal["running", "done", "failed"]
 ProgressCallback = Callable[[int, int], None]
 
@@ -35,10 +35,10 @@ class Job:
     """One piece of long work.
 
     Attributes:
-        name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage; `backup`, `purge` and `rescan` are listed
-            only while they run.
+        name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage; `backup`, `import`, `purge`
+            and `rescan` are listed only while they run.
         state: how it stands.
-        done, whole: vectors, steps of the check, pages of the backup, bytes of what is cleaned; `whole` 0 = not known yet.
+        done, whole: vectors, steps of the check, pages of the backup, statements of the import, bytes of what is cleaned; `whole` 0 = not known yet.
         began_ms, ended_ms: since the epoch; None = it goes on.
         problems: what the check found, as sentences.
         error, hint: why it failed and what to do; "" = it did not.

@@ -1,12 +1,13 @@
 import { Button } from "@mantine/core";
 import { useEffect, useRef } from "react";
-import { renewHealth, useBeginJob, useJobs } from "../../api/queries";
+import { type BegunJob, renewHealth, useBeginJob, useJobs } from "../../api/queries";
 import type { Job } from "../../api/types";
 import { ProblemBox } from "../../ui/Answer";
 import { agoOf, plural } from "../../ui/words";
 
 const NAMES: Record<Job["name"], { title: string; unit: string }> = {
   check: { title: "Check of the store", unit: "step" },
+  import: { title: "Import", unit: "statement" },
   reindex: { title: "Renewing vectors", unit: "vector" },
 };
 
@@ -14,7 +15,7 @@ const NAMES: Record<Job["name"], { title: string; unit: string }> = {
 export function BeginJobs() {
   const asked = useJobs();
   const begin = useBeginJob();
-  const press = (name: Job["name"]) => {
+  const press = (name: BegunJob) => {
     // What was heard last says nothing of a daemon that is gone.
     const runs = asked.isSuccess && asked.data.some((one) => one.name === name && one.state === "running");
     const busy = runs || (begin.isPending && begin.variables === name);

@@ -1,0 +1,333 @@
+"""What a command can do with the data of a home, done on the page: checked where it ends, in the store."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from e2e.web.driver import serious_findings, served, settle, signed_in
+from tacit.app.holdout.holdout import merged, shard_of
+from tacit.app.wiring import open_engine
+from tacit.model.changes import Add
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL
+from tacit.state.counted import Record
+from tacit.state.registry import HOLDOUT_SESSIONS
+
+pytestmark = pytest.mark.e2e
+expect.set_options(timeout=60_000)
+
+LINT = "Run `make lint` before every commit."
+CENTS = "Money is stored as integer cents."
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+MEM0 = {
+    "results": [
+        {"id": "a1", "memory": "Answers are in British English", "created_at": "2026-01-02T03:04:05Z"},
+        {"id": "a2", "memory": f"The key is {TOKEN}", "created_at": "2026-01-02T03:04:05Z"},
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def own_home(tmp_path_factory):
+    """A small home that these tests may purge and replace."""
+    home = tmp_path_factory.mktemp("data") / "home"
+    engine = open_engine(home)
+    now_ms = engine.clock.now_ms()
+    try:
+        for words in (LINT, CENTS, "The launch is in May.", "Badge TX-4471 opens the lab."):
+            engine.remember(words, kind="fact", scope=UNIVERSAL)
+        digest = Memory(
+            id="mem_digestofasession", kind="digest", scope=UNIVERSAL,
+            content="impl: the refund webhook\ndec: refunds run in the worker\nnext: delete src/refund_sync.py",
+            provenance=Provenance(tier=TrustTier.ASSISTANT, host="plain", session_id="refunds"),
+            validity=Validity(valid_from_ms=now_ms), created_at_ms=now_ms, updated_at_ms=now_ms,
+        )  # fmt: skip
+        store = engine._parts.store
+        store.apply([Add(memory=digest)])
+        for number in range(60):
+            name = f"plain/s{number}"
+            without = number % 2 == 0
+            record = Record(
+                without=without, at_ms=now_ms, turns=4, repeated=3 if without else 1, tokens=number
+            )
+            shard = shard_of(name)
+            HOLDOUT_SESSIONS.write(store, merged(HOLDOUT_SESSIONS.read(store, shard), {name: record}), shard)
+    finally:
+        engine.close()
+    with served(home) as place:
+        yield place
+
+
+@pytest.fixture
+def own(web_browser, own_home):
+    """Open a path of the page of that home."""
+    page = signed_in(web_browser, own_home)
+
+    def walk(path: str) -> Page:
+        page.goto(own_home.base + path)
+        settle(page)
+        return page
+
+    yield walk
+    complaints = [text for text in page.complaints if "422" not in text and "404" not in text]  # type: ignore[attr-defined]
+    page.context.close()
+    assert complaints == []
+
+
+def contents(place, status: str = "active") -> list[str]:
+    return [row["content"] for row in place.api(f"/v1/memories?status={status}&limit=500")["memories"]]
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    page.get_by_role("textbox", name=label, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def upload(page: Page, name: str, data: bytes) -> None:
+    """Choose a file and look at what it would do."""
+    page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "", "buffer": data})
+    page.get_by_role("button", name="Show what it would do").click()
+
+
+def test_an_export_is_downloaded_or_written_to_a_file(own, own_home, tmp_path):
+    page = own("/ui/data/export")
+    page.get_by_text(f"It holds {len(contents(own_home, 'all'))} memories.").wait_for()
+    with page.expect_download() as downloaded:
+        page.get_by_role("button", name="Download the export").click()
+    lines = downloaded.value.path().read_text().splitlines()
+    assert downloaded.value.suggested_filename.endswith(".jsonl")
+    assert any(LINT in line and '"sig"' in line for line in lines)
+
+    page.get_by_role("radio", name="Text to read and edit").check()
+    page.get_by_role("radio", name="Write it to a file on this machine").check()
+    target = tmp_path / "all.md"
+    page.get_by_role("textbox", name="New file").fill(str(target))
+    page.get_by_role("button", name="Write the export").click()
+    page.get_by_text(f"Written to {target}").wait_for()
+    assert f"- {LINT}" in target.read_text()
+    page.get_by_role("button", name="Write the export").click()
+    page.get_by_role("alert").get_by_text("Name a file that does not exist yet.").wait_for()
+
+
+def test_an_import_shows_what_it_would_do_then_does_it_and_is_taken_back(own, own_home):
+    page = own("/ui/data/import")
+    upload(page, "mem0.json", json.dumps(MEM0).encode())
+    page.get_by_text("mem0.json (mem0)").wait_for()
+    page.get_by_role("region", name="new").get_by_text("British English").wait_for()
+    page.get_by_role("region", name="refused").get_by_text("a secret").wait_for()
+    assert not any("British" in words for words in contents(own_home, "all"))
+
+    page.get_by_role("button", name="Import 1 statement").click()
+    page.get_by_role("heading", name="Imported").wait_for()
+    page.get_by_text("1 statement waits for you").wait_for()
+    assert [words for words in contents(own_home, "quarantined") if "British" in words]
+
+    page.get_by_role("button", name="Undo this import").click()
+    page.get_by_text("The store holds what it held before.").wait_for()
+    assert not any(
+        "British" in words for status in ("active", "quarantined") for words in contents(own_home, status)
+    )
+
+
+def test_a_database_is_uploaded_as_it_is(own, own_home, tmp_path):
+    file = tmp_path / "history.db"
+    with sqlite3.connect(file) as raw:
+        raw.execute(
+            "CREATE TABLE history (id TEXT, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT,"
+            " created_at DATETIME, updated_at DATETIME, is_deleted INTEGER)"
+        )
+        raw.execute(
+            "INSERT INTO history VALUES ('h', 'm9', NULL, 'Uses spaces in Python', 'ADD', '2026-05-01', NULL, 0)"
+        )
+    raw.close()
+    page = own("/ui/data/import")
+    upload(page, "history.db", file.read_bytes())
+    page.get_by_text("history.db (mem0)").wait_for()
+    page.get_by_role("button", name="Import 1 statement").click()
+    page.get_by_role("heading", name="Imported").wait_for()
+    assert "Uses spaces in Python" in contents(own_home, "quarantined")
+
+
+def test_a_long_import_shows_how_far_it_is(own, own_home):
+    page = own("/ui/data/import")
+    running = {
+        "name": "import", "state": "running", "done": 16, "whole": 300, "began_ms": 0, "ended_ms": None,
+        "problems": [], "error": "", "hint": "",
+    }  # fmt: skip
+    asked: list[str] = []
+    page.on("response", lambda answer: asked.append(answer.text()) if "/v1/jobs" in answer.url else None)
+    many = [
+        {"id": f"n{number}", "memory": f"Service number {number} is written in language number {number}"}
+        for number in range(300)
+    ]
+    upload(page, "mem0.json", json.dumps({"results": many}).encode())
+    page.get_by_role("button", name="Import 300 statements").wait_for()
+    seen = [job for text in asked for job in json.loads(text)["jobs"] if job["name"] == "import"]
+    assert seen, "the daemon told of no running import"
+    assert set(seen[0]) == set(running)
+    assert any(0 < job["done"] < 300 for job in seen)
+
+    page.route("**/v1/jobs", lambda route: route.fulfill(json={"jobs": [running]}))
+    page.get_by_role("button", name="Show what it would do").click()
+    page.get_by_text("16 of 300 statements").wait_for()
+    page.locator("progress[max='300'][value='16']").wait_for()
+
+
+def test_a_purge_shows_what_it_would_remove_and_asks(own, own_home):
+    page = own("/ui/data/remove")
+    page.get_by_role("textbox", name="Words").fill("The launch is in May.")
+    page.get_by_role("button", name="Show what it would remove").click()
+    shown = page.get_by_role("region", name="What would be removed")
+    shown.get_by_text("The launch is in May.").wait_for()
+    shown.get_by_role("table", name="Where it stands").get_by_text("memories", exact=True).wait_for()
+    shown.get_by_role("button", name="Purge 1 memory").click()
+    page.get_by_role("dialog").get_by_text("This cannot be taken back.").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").wait_for(state="detached")
+    assert "The launch is in May." in contents(own_home)
+
+    shown.get_by_role("button", name="Purge 1 memory").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove for good").click()
+    page.get_by_text("Removed for good: 1 memory").first.wait_for()
+    assert "The launch is in May." not in contents(own_home, "all")
+    page.get_by_role("textbox", name="Words").fill("Nobody ever said this.")
+    page.get_by_role("button", name="Show what it would remove").click()
+    page.get_by_role("alert", name="Not found").wait_for()
+
+
+def test_secrets_of_new_rules_are_found_then_taken_out(own, own_home):
+    page = own("/ui/data/remove")
+    page.get_by_role("button", name="Look for secrets").click()
+    page.get_by_text("Nothing was found").wait_for()
+    own_home.api("/v1/settings", "PATCH", {"values": {"privacy.deny": [r"TX-\d{4}"]}})
+    page.get_by_role("button", name="Look for secrets").click()
+    page.get_by_role("table", name="Where secrets stand").get_by_text("memories", exact=True).wait_for()
+    assert any("TX-4471" in words for words in contents(own_home))
+    page.get_by_role("button", name="Take them out").click()
+    page.get_by_role("dialog").get_by_role("button", name="Take them out").click()
+    page.get_by_text("The secrets were taken out.").wait_for()
+    assert not any("TX-4471" in words for words in contents(own_home, "all"))
+
+
+def test_a_backup_is_written_and_restored_while_tacit_goes_on(own, own_home, tmp_path):
+    page = own("/ui/data/backups")
+    target = tmp_path / "copy.db"
+    page.get_by_role("textbox", name="New file").fill(str(target))
+    page.get_by_role("button", name="Back up", exact=True).click()
+    page.get_by_text(f"Written to {target}.").wait_for()
+    time.sleep(0.05)  # the file's time is before what follows
+    own_home.api("/v1/remember", "POST", {"content": "Told after the backup.", "scope": "universal"})
+
+    page.get_by_role("button", name=f"Restore {target}").click()
+    replaced = page.get_by_role("dialog")
+    replaced.get_by_text(f"{len(contents(own_home))} active memories").wait_for()
+    replaced.get_by_text("1, which the backup does not hold").wait_for()
+    replaced.get_by_text("sound").wait_for()
+    replaced.get_by_role("button", name="Restore it").click()
+    page.get_by_text(f"The store is now that of {target}.").wait_for()
+    assert "Told after the backup." not in contents(own_home, "all")
+    assert CENTS in contents(own_home)
+    page.get_by_text("former store, moved aside").first.wait_for()
+    page.get_by_role("link", name="Memories").click()
+    page.locator("button.memory", has_text=CENTS).wait_for()  # still signed in
+
+
+def test_the_comparison_with_and_without_memory_says_what_is_clear(own):
+    page = own("/ui/data/comparison")
+    page.get_by_text("30 sessions with memory, 30 sessions without.").wait_for()
+    row = page.get_by_role("row").filter(has_text="repeated failures")
+    expect(row.get_by_role("cell")).to_have_text(
+        ["1.00", "3.00", "−2.00", "−2.00 to −2.00", "yes: fewer with memory"]
+    )
+    expect(page.get_by_role("row").filter(has_text="turns").get_by_role("cell").last).to_have_text(
+        "no: it may be chance"
+    )
+
+
+def test_digests_tell_what_sessions_did(own):
+    page = own("/ui/data/digests")
+    digest = page.get_by_role("article", name="Digest of plain/refunds")
+    digest.get_by_text("refunds run in the worker").wait_for()
+    digest.get_by_text("open", exact=True).wait_for()
+    digest.get_by_role("link", name="Open its memory").click()
+    page.get_by_role("dialog").get_by_text("the refund webhook").first.wait_for()
+
+
+def test_the_change_log_shows_words_filters_and_takes_one_change_back(own, own_home):
+    told = own_home.api(
+        "/v1/remember", "POST", {"content": "Deploys happen on Mondays.", "scope": "universal"}
+    )
+    memory = told["changes"][0]["memory"]["id"]
+    own_home.api(f"/v1/memories/{memory}", "PATCH", {"content": "Deploys happen on Tuesdays."})
+    own_home.api("/v1/remember", "POST", {"content": "Releases carry a tag.", "scope": "universal"})
+    page = own("/ui/data")
+    edited = page.get_by_role("article").filter(has=page.locator("ins"))
+    edited = edited.filter(has_text="Tuesdays").first
+    expect(edited.locator("del")).to_have_text("Mondays.")
+    expect(edited.locator("ins")).to_have_text("Tuesdays.")
+    page.get_by_role("article").filter(has_text="Releases carry a tag.").first.wait_for()
+
+    choose(page, "Cause", "edited")
+    page.get_by_role("article").filter(has_text="Releases carry a tag.").wait_for(state="detached")
+    page.get_by_label("Until this day").fill("2020-01-01")
+    page.get_by_text("No change fits").wait_for()
+    page.get_by_label("Until this day").fill("")
+    edited.get_by_role("button", name="Undo").click()
+    page.get_by_text("Taken back", exact=True).first.wait_for()
+    assert own_home.api(f"/v1/memories/{memory}")["memory"]["content"] == "Deploys happen on Mondays."
+    assert "Releases carry a tag." in contents(own_home)
+    page.goto(f"{own_home.base}/ui/data/changes?scope=project:none")
+    page.get_by_text("No change fits").wait_for()
+
+
+def test_the_palette_reaches_pages_actions_and_memories_by_keyboard(own, own_home, axe_source):
+    page = own("/ui/memories")
+    page.get_by_role("textbox", name="Search memories").focus()
+    page.keyboard.press("Control+k")
+    dialog = page.get_by_role("dialog", name="Find a page, an action or a memory")
+    field = dialog.get_by_role("combobox", name="Find")
+    expect(field).to_be_focused()
+    page.evaluate(axe_source)
+    assert serious_findings(page) == []
+    page.keyboard.press("Tab")  # the focus stays inside
+    assert page.evaluate("document.activeElement.closest('[role=dialog]') !== null")
+    field.focus()
+    page.keyboard.type("store back")
+    expect(dialog.get_by_role("option")).to_have_text(["Back up or restore the store"])
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Backups").wait_for()
+
+    page.keyboard.press("Control+k")
+    expect(field).to_be_focused()
+    page.keyboard.type("integer cents")
+    found = dialog.get_by_role("option").filter(has_text=CENTS)
+    found.wait_for()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowDown")
+    assert field.get_attribute("aria-activedescendant") == dialog.locator(
+        "[aria-selected=true]"
+    ).get_attribute("id")
+    while found.get_attribute("aria-selected") != "true":
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").get_by_text(CENTS).first.wait_for()
+
+    page.goto(f"{own_home.base}/ui/health")
+    settle(page)
+    page.keyboard.press("Control+k")
+    expect(field).to_be_focused()
+    page.keyboard.type("remember")
+    page.keyboard.press("Enter")
+    page.get_by_role("textbox", name="Statement").fill("The palette stores this.")
+    page.get_by_role("dialog").get_by_role("button", name="Remember").click()
+    page.get_by_text("Remembered").first.wait_for()
+    assert "The palette stores this." in contents(own_home)
+    page.keyboard.press("Control+k")
+    expect(field).to_be_focused()
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
