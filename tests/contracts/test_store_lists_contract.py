@@ -97,7 +97,7 @@ def trace(name: str, at: int, **more) -> Trace:
 def test_traces_are_found_by_what_came_of_them(store):
     made = [
         trace("trc_1", 1),
-        trace("trc_2", 2, injected=(), silence="nothing near"),
+        trace("trc_2", 2, injected=(), silence="nothing near", candidates=(samples.candidate("mem_2"),)),
         trace("trc_3", 2, session="", surface=Surface.START, text="other"),
     ]
     store.save_session(SessionState(key=KEY), traces=made)
@@ -111,6 +111,8 @@ def test_traces_are_found_by_what_came_of_them(store):
     assert found(sessions=("h/s",), text="a flag") == ["trc_2", "trc_1"]
     assert found(sessions=()) == []
     assert found(surface=Surface.START) == ["trc_3"]
+    assert found(memory_id="mem_2") == ["trc_2"]
+    assert found(memory_id="mem") == []
     assert found(since_ms=NOW + 2) == ["trc_3", "trc_2"]
     assert found(until_ms=NOW + 2) == ["trc_1"]
     assert found(after=(NOW + 2, "trc_3")) == ["trc_2", "trc_1"]

@@ -42,7 +42,7 @@ const MORE: [string[], string][] = [
   [["Enter"], "open what is chosen"],
   [["a", "r", "e", "m", "b"], "in Review: accept, reject, edit, merge, both hold"],
   [["s"], "in Review: accept and ask a team to share it"],
-  [["x"], "in Review: choose for a decision on many"],
+  [["x"], "in Review and Memories: choose, to decide on many at once"],
   [["u"], "take back the last change that this page made"],
   [["[", "]"], "in a trace: threshold down and up"],
   [["Esc"], "close"],
