@@ -6,7 +6,7 @@ import { PLACES } from "./Shell";
 
 /** Whether a key belongs to what the person is writing in. */
 export function isWriting(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable], [role="slider"], [role="combobox"]') !== null;
+  return target instanceof HTMLElement && target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable], [role="slider"], [role="combobox"]') !== null;
 }
 
 /** `g` and a letter goes to a page, `/` to the search field, `?` shows all. Never while somebody writes. */
