@@ -7,6 +7,8 @@ import type { Graph as Whole } from "../../api/types";
 import { lifeOf } from "../../ui/Kind";
 import type { FromLayout, ToLayout } from "./layout.worker";
 
+/** So many are in sight together: nobody has to be led to the one that was chosen. */
+const SEEN_WHOLE = 60;
 /** More of them at once lie over each other; the others keep theirs where there is room. */
 const MOST_LABELS = 16;
 
@@ -56,7 +58,7 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
     };
     let lit = near();
     const sigma = new Sigma(picture, element, {
-      labelFont: "Inter Variable, sans-serif", labelSize: 12, labelColor: { color: colour("--ink") }, labelDensity: 0.6, labelRenderedSizeThreshold: graph.nodes.length < 150 ? 7 : 10,
+      labelFont: "Inter Variable, sans-serif", labelSize: 12, labelColor: { color: colour("--ink") }, labelDensity: 0.6, labelGridCellSize: 160, labelRenderedSizeThreshold: graph.nodes.length < 40 ? 0 : graph.nodes.length < 150 ? 7 : 10,
       defaultDrawNodeHover: () => undefined, allowInvalidContainer: true, zIndex: true, hideEdgesOnMove: graph.edges.length > 3000, minCameraRatio: 0.02, maxCameraRatio: 4,
       nodeReducer: (id, data) => {
         const words = state.current.find;
@@ -102,7 +104,7 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
     state.current.found = state.current.find === "" ? 0 : graph.nodes.filter((node) => node.label.toLowerCase().includes(state.current.find)).length;
     state.current.chosen = chosen;
     box.current?.dispatchEvent(new Event("relight"));
-    if (chosen !== undefined) {
+    if (chosen !== undefined && graph.nodes.length > SEEN_WHOLE) {
       const place = drawn.current?.sigma.getNodeDisplayData(chosen);
       if (place !== undefined) void drawn.current!.sigma.getCamera().animate({ x: place.x, y: place.y, ratio: Math.min(0.5, drawn.current!.sigma.getCamera().ratio) }, { duration: 250 });
     }

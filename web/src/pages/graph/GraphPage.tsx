@@ -120,7 +120,7 @@ function Drawn({ graph, find, centre, around, left }: Drawing & { left: number }
     <div className="graph-grid">
       <div className="panel flush graph-box">
         {done < 1 && <Progress value={done * 100} size={3} radius={0} aria-label="Laying the graph out" className="graph-progress" />}
-        <Canvas graph={graph} find={find} chosen={chosen} onOver={setOver} onChoose={setChosen} onProgress={setDone} />
+        <Canvas graph={graph} find={find} chosen={chosen === centre ? undefined : chosen} onOver={setOver} onChoose={setChosen} onProgress={setDone} />
         <ul className="graph-legend" aria-label="Colors">
           {LIVES.map((life) => (
             <li key={life} className={`life-${life}`}>

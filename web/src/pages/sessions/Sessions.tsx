@@ -56,7 +56,7 @@ function Row({ row }: { row: SessionRow }) {
         {dayOf(row.started_at_ms)} <span className="faint">{timeOf(row.started_at_ms)}</span>
       </span>
       <span className="session-name">
-        <b>{titleOf(row)}</b> <span className="faint">{projectOf(row)}</span>
+        <span className="faint">{projectOf(row)}</span> <b>{titleOf(row)}</b>
       </span>
       <span className="session-marks">
         {row.agent !== "" && <span className="chip">{row.agent}</span>}
