@@ -111,11 +111,10 @@ def main() -> None:
         page.evaluate("document.querySelector('.memory-box').scrollTop = 1e9")
         last = page.evaluate("document.querySelector('.memory-box li').getAttribute('aria-setsize')")
         began = page.evaluate("performance.now()")
-        page.locator(f'li[aria-posinset="{last}"] button').wait_for()
+        page.locator(f'li[aria-posinset="{last}"] button.memory').wait_for()
         took = page.evaluate("performance.now()") - began
         print(f"jump to the end: row {last} drawn after {took:.0f} ms")
-        page.goto(f"{place.base}/ui/graph")
-        page.get_by_text("5,000").click()
+        page.goto(f"{place.base}/ui/graph?show=all&alone=1&limit=5000")
         page.get_by_text("5,000 memories,").wait_for()
         page.locator(".graph-progress").wait_for(state="detached", timeout=120_000)
         laid = page.evaluate("performance.now()")

@@ -58,9 +58,6 @@ def picture(page: Page, place: Served, theme: str) -> None:
         settle(page)
         if name == "graph":
             page.locator(".graph-progress").wait_for(state="detached")
-            page.get_by_text("As a list").click()
-            page.locator(".graph-list button", has_text="Prices shown to customers").click()
-            page.get_by_text("As a list").click()
         if name == "settings":
             page.goto(f"{place.base}/ui/settings?of=agents&name=plan")
             settle(page)

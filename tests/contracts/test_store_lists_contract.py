@@ -13,7 +13,7 @@ from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import Exposure, SessionKey, SessionState
-from tacit.model.trace import Trace
+from tacit.model.trace import Trace, TracedCandidate
 from tacit.ports.store import MemoryFilter, Store, StoredExposure, TraceFilter
 
 SEEN = ScopeFilter.of(UNIVERSAL, project_scope("p"))
@@ -95,9 +95,12 @@ def trace(name: str, at: int, **more) -> Trace:
 
 
 def test_traces_are_found_by_what_came_of_them(store):
+    looked_at = TracedCandidate(
+        memory_id="mem_2", kind="fact", content="A flag.", scores=(), fused=0.1, relevance=0.2
+    )
     made = [
         trace("trc_1", 1),
-        trace("trc_2", 2, injected=(), silence="nothing near"),
+        trace("trc_2", 2, injected=(), silence="nothing near", candidates=(looked_at,)),
         trace("trc_3", 2, session="", surface=Surface.START, text="other"),
     ]
     store.save_session(SessionState(key=KEY), traces=made)
@@ -111,6 +114,8 @@ def test_traces_are_found_by_what_came_of_them(store):
     assert found(sessions=("h/s",), text="a flag") == ["trc_2", "trc_1"]
     assert found(sessions=()) == []
     assert found(surface=Surface.START) == ["trc_3"]
+    assert found(memory_id="mem_2") == ["trc_2"]
+    assert found(memory_id="mem") == []
     assert found(since_ms=NOW + 2) == ["trc_3", "trc_2"]
     assert found(until_ms=NOW + 2) == ["trc_1"]
     assert found(after=(NOW + 2, "trc_3")) == ["trc_2", "trc_1"]

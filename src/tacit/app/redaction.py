@@ -156,6 +156,7 @@ def clean_session(state: SessionState, clean: Clean) -> SessionState:
         recent_tools=tuple(clean(_cut_end(step, STEP_CHARS)) for step in state.recent_tools),
         recent_files=_all(state.recent_files, clean),
         recent_prompts=tuple(clean(_cut_end(prompt, PROMPT_CHARS)) for prompt in state.recent_prompts),
+        first_prompt=clean(_cut_end(state.first_prompt, PROMPT_CHARS)),
         pending_failures=tuple(_clean_failure(failure, clean) for failure in state.pending_failures),
     )
 
@@ -166,6 +167,7 @@ def raw_texts_of(state: SessionState) -> tuple[str, ...]:
     return (
         state.last_message_end,
         *state.recent_prompts,
+        state.first_prompt,
         *state.recent_tools,
         *state.recent_files,
         *failures,

@@ -157,6 +157,7 @@ class SessionState:
     recent_tools: tuple[str, ...] = ()
     recent_files: tuple[str, ...] = ()
     recent_prompts: tuple[str, ...] = ()
+    first_prompt: str = ""
     pending_failures: tuple[PendingFailure, ...] = ()
     muted: bool = False
     incognito: bool = False

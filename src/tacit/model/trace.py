@@ -318,6 +318,11 @@ class Trace:
     decider: Decider | None = None
 
     @property
+    def candidate_ids(self) -> frozenset[str]:
+        """Ids of all candidates."""
+        return frozenset(candidate.memory_id for candidate in self.candidates)
+
+    @property
     def silent(self) -> bool:
         """Whether the signal got nothing."""
         return self.cause is not None or bool(self.silence)

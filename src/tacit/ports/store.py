@@ -85,6 +85,7 @@ class TraceFilter:
         surface: the surface asked for.
         injected: whether something was handed over.
         text: words of the text asked with, as they stand there, whatever their case.
+        memory_id: a memory that was a candidate.
         since_ms, until_ms: half open, from <= t < to.
         after: (at_ms, id) of a trace; only those that come after it, newest first.
     """
@@ -93,6 +94,7 @@ class TraceFilter:
     surface: Surface | None = None
     injected: bool | None = None
     text: str | None = None
+    memory_id: str | None = None
     since_ms: int | None = None
     until_ms: int | None = None
     after: tuple[int, str] | None = None

@@ -151,6 +151,7 @@ def _prompted(state: SessionState, signal: PromptSubmitted) -> SessionState:
         state,
         turn=state.turn + 1,
         recent_prompts=(*state.recent_prompts, signal.text[:PROMPT_CHARS])[-MAX_PROMPTS:],
+        first_prompt=state.first_prompt or signal.text[:PROMPT_CHARS],
         agent_tasks=(),
         last_message_end=end,
         ended=False,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Literal
 
 import msgspec
 
@@ -17,6 +18,7 @@ from tacit.model.change_reason import ChangeCause
 PAUSE_MS = 10 * 60_000
 """After a failure nothing is asked for so long; after each further one twice as long, at most `MOST_PAUSE_MS`."""
 MOST_PAUSE_MS = 6 * 3_600_000
+MOST_MARKS = 200
 MOST_REQUESTS = 50
 """Requests that are kept of one session."""
 
@@ -28,6 +30,36 @@ class SessionUsage:
     seen: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Something that charts are annotated with.
+
+    Attributes:
+        at_ms: when.
+        what: settings were changed, or memories imported.
+        about: names of the settings, or the tools imported from.
+        count: how many memories were imported.
+    """
+
+    at_ms: int
+    what: Literal["settings", "import"]
+    about: tuple[str, ...] = ()
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """The last `MOST_MARKS` marks, and a fingerprint of each setting that is not the shipped one; None = nobody looked yet."""
+
+    marks: tuple[Mark, ...] = ()
+    settings: Mapping[str, str] | None = None
+
+    def noted(self, mark: Mark) -> Marks:
+        """Return these marks with one more."""
+        marks = sorted((*self.marks, mark), key=lambda one: one.at_ms)
+        return replace(self, marks=tuple(marks)[-MOST_MARKS:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

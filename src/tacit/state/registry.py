@@ -28,7 +28,7 @@ from tacit.state.captured import (
     TeamFileState,
     TeamState,
 )
-from tacit.state.counted import Record, SessionSpending, SessionUsage, Spending, Totals, Verdict
+from tacit.state.counted import Marks, Record, SessionSpending, SessionUsage, Spending, Totals, Verdict
 from tacit.state.items import ITEM_CODEC
 from tacit.state.named_value import AtPurge, Codec, KeyedBy, NamedValue, Retention, as_json
 
@@ -383,6 +383,14 @@ CACHE_DAYS: Final = NamedValue(
     most=120,
 )
 """How much of its requests the middleware left to prompt caches, by day and placement."""
+MARKS: Final = NamedValue(
+    prefix="charts/marks",
+    keyed_by=HOME,
+    codec=as_json(Marks, empty=Marks),
+    at_purge=AtPurge.KEEP,
+    words=False,
+)
+"""Changes of settings and imports, for charts."""
 CACHE_DAYS_OF_HOSTS: Final = NamedValue(
     prefix="trial/cache/hosts",
     keyed_by=HOME,

@@ -20,7 +20,8 @@ from user_voice import as_user, user_token
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
-NARROW: ViewportSize = {"width": 375, "height": 812}
+NARROW: ViewportSize = {"width": 390, "height": 844}
+TABLET: ViewportSize = {"width": 1024, "height": 768}
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 PAGES = {
     "overview": "/ui/",

@@ -275,7 +275,7 @@ def test_sessions_lead_to_turns_and_graph_to_memories(go, web_home):
     page = go("/ui/sessions")
     page.locator("a.session").first.click()
     page.locator("section.turn").first.wait_for()
-    page.goto(f"{web_home.base}/ui/graph")
+    page.goto(f"{web_home.base}/ui/graph?show=all")
     settle(page)
     page.get_by_text("As a list").click()
     page.locator(".graph-list button", has_text="Money is stored").click()
@@ -284,7 +284,7 @@ def test_sessions_lead_to_turns_and_graph_to_memories(go, web_home):
     page.get_by_role("dialog").get_by_text("integer cents").first.wait_for()
 
 
-def test_a_daemon_that_is_gone_is_said_in_words(web_browser, tmp_path):
+def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(web_browser, tmp_path):
     from e2e.web.driver import served, signed_in
 
     home = tmp_path / "home"
@@ -292,8 +292,36 @@ def test_a_daemon_that_is_gone_is_said_in_words(web_browser, tmp_path):
         page = signed_in(web_browser, place)
         page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
         place.run("stop")
+        notice = page.get_by_role("alert").filter(has_text="The daemon does not answer")
+        notice.get_by_text("tacit ui").wait_for()  # nothing was clicked
         page.get_by_role("link", name="Health").click()
         page.get_by_text("Run `tacit ui` again.").first.wait_for()
+
+        # `tacit ui` opens another tab of the same browser; this one goes on without a click.
+        started = json.loads(place.run("ui", "--json", "--port", str(place.port)).stdout)
+        other = page.context.new_page()
+        other.goto(started["url"])
+        other.get_by_role("heading", name="Nothing is remembered yet").wait_for()
+        page.get_by_role("heading", name="Store", exact=True).wait_for()
+        page.locator(".live[data-on]").first.wait_for(state="attached")
+        expect(notice).to_have_count(0)
+        page.context.close()
+
+
+def test_a_daemon_that_forgot_the_sign_in_lets_every_tab_in_with_the_next_one(web_browser, tmp_path):
+    from e2e.web.driver import served, signed_in
+
+    home = tmp_path / "home"
+    with served(home) as place:
+        page = signed_in(web_browser, place)
+        page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
+        place.run("stop")
+        started = json.loads(place.run("ui", "--json", "--port", str(place.port)).stdout)
+        page.get_by_role("heading", name="Sign in from your terminal").wait_for()
+        other = page.context.new_page()
+        other.goto(started["url"])
+        page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
+        page.locator(".live[data-on]").first.wait_for(state="attached")
         page.context.close()
 
 

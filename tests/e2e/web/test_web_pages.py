@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.sync_api import expect
 
-from e2e.web.driver import NARROW, PAGES, WIDE, serious_findings, settle, signed_in, visit
+from e2e.web.driver import NARROW, PAGES, TABLET, WIDE, serious_findings, settle, signed_in, visit
 
 DATA = ("export", "import", "remove", "backups", "comparison", "digests")
 pytestmark = pytest.mark.e2e
@@ -52,19 +52,23 @@ def survey(web_browser, web_home, axe_source) -> Survey:
     settle(page)
     page.evaluate(axe_source)
     for name, path in paths_of(web_home).items():
-        page.emulate_media(color_scheme="light")
         page.set_viewport_size(WIDE)
         visit(page, path)
-        if serious := serious_findings(page):
-            found.light[name] = serious
-        page.emulate_media(color_scheme="dark")
-        # What is said and how it is reached does not depend on colours.
-        if serious := serious_findings(page, "{ resultTypes: ['violations'], runOnly: ['color-contrast'] }"):
-            found.dark[name] = serious
-        page.set_viewport_size(NARROW)
-        settle(page)
-        if (width := page.evaluate("document.documentElement.scrollWidth")) > NARROW["width"]:
-            found.sideways[name] = width
+        for size in (WIDE, TABLET, NARROW):
+            page.set_viewport_size(size)
+            page.emulate_media(color_scheme="light")
+            settle(page)
+            place = f"{name} at {size['width']}"
+            if serious := serious_findings(page):
+                found.light[place] = serious
+            page.emulate_media(color_scheme="dark")
+            # What is said and how it is reached does not depend on colors.
+            if serious := serious_findings(
+                page, "{ resultTypes: ['violations'], runOnly: ['color-contrast'] }"
+            ):
+                found.dark[place] = serious
+            if (width := page.evaluate("document.documentElement.scrollWidth")) > size["width"]:
+                found.sideways[place] = width
     found.complaints = page.complaints
     page.context.close()
     return found
@@ -78,7 +82,7 @@ def test_no_page_has_too_little_contrast_in_dark(survey):
     assert survey.dark == {}
 
 
-def test_no_page_scrolls_sideways_on_a_phone(survey):
+def test_no_page_scrolls_sideways(survey):
     assert survey.sideways == {}
 
 

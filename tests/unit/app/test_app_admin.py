@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 import samples
-from tacit.app.admin.admin import Verdicts
+from tacit.app.admin.admin import Verdicts, neighborhood_of
 from tacit.app.admin.feed import TraceFeed
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import (
@@ -22,18 +23,27 @@ from tacit.app.admin.series import (
     tokens_by_kind,
 )
 from tacit.app.visibility import Visibility
+from tacit.app.wiring import open_engine
 from tacit.backends.memory import InMemoryStore
+from tacit.config.home import Home
+from tacit.config.overrides import SettingsTarget, set_values
 from tacit.config.settings import RetentionSettings
 from tacit.errors import InvalidInput, NotFound
-from tacit.model.memory import Speaker
+from tacit.model.changes import Add
+from tacit.model.memory import Relation, Speaker
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, SessionKey, SessionState
+from tacit.model.signal import PromptSubmitted
 from tacit.model.trace import Trace, TracedCandidate
+from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
+from tacit.providers.embedding import FakeEmbedder
+from tacit.session.transitions import apply_signal
 from tacit.state.counted import SessionUsage, Verdict
 from tacit.state.registry import USAGE, VERDICTS
 
 KEY = SessionKey(host="h", session_id="s")
+MOST_MS = 2**53
 NO_USE = Use(shown=0, used=0, rate=None, baseline=None)
 
 
@@ -212,3 +222,46 @@ def test_a_session_turn_by_turn_over_a_compaction():
         Recalls(store, settle=lambda: None).session(
             SessionKey(host="h", session_id="nobody"), visibility=users
         )
+
+
+def test_a_neighborhood_reaches_two_relations_and_no_further():
+    store = InMemoryStore(clock=FakeClock(now_ms=0))
+    names = [f"mem_{n}" for n in range(5)]
+    store.apply([Add(memory=samples.memory(f"Statement {name}.", id=name)) for name in names])
+    store.relate(
+        [Relation(source_id=a, target_id=b, type="related_to", weight=0.5) for a, b in pairwise(names)]
+    )
+    graph = neighborhood_of(store, "mem_0", MemoryFilter(), scope=store.scopes(), limit=10)
+    assert [node.id for node in graph.nodes] == ["mem_0", "mem_1", "mem_2"]
+    assert [(edge.source, edge.target) for edge in graph.edges] == [("mem_0", "mem_1"), ("mem_1", "mem_2")]
+    few = neighborhood_of(store, "mem_2", MemoryFilter(), scope=store.scopes(), limit=2)
+    assert (len(few.nodes), few.total, few.truncated) == (2, 5, True)
+    hidden = MemoryFilter(kinds=("nothing",))
+    assert [
+        node.id for node in neighborhood_of(store, "mem_2", hidden, scope=store.scopes(), limit=9).nodes
+    ] == ["mem_2"]
+
+
+def test_a_session_keeps_its_first_prompt_for_its_name():
+    store = InMemoryStore(clock=FakeClock(now_ms=0))
+    state = SessionState(key=KEY)
+    for n, words in enumerate(("Fix the cart", *"abcdef")):
+        state = apply_signal(state, PromptSubmitted(key=f"k{n}", session=KEY, at_ms=n, cwd="/w", text=words))
+    store.save_session(state)
+    users = Visibility(store, speaker=Speaker.USER)
+    (row,) = Recalls(store, settle=lambda: None).sessions(visibility=users, limit=5)
+    assert row.title == "Fix the cart"
+
+
+def test_charts_are_marked_with_settings_that_changed_whoever_changed_them(tmp_path):
+    engine = open_engine(tmp_path, embedder=FakeEmbedder())
+    try:
+        assert engine.admin.marks.between(0, MOST_MS) == ()
+        set_values(Home(tmp_path), SettingsTarget(), {"recall.level": "eager"})  # as `tacit config set` does
+        engine._parts.settings.look_again()
+        (mark,) = engine.admin.marks.between(0, MOST_MS)
+        assert (mark.what, "recall.level" in mark.about) == ("settings", True)
+        assert engine.admin.marks.between(0, MOST_MS) == (mark,)
+        assert engine.admin.marks.between(mark.at_ms + 1, MOST_MS) == ()
+    finally:
+        engine.close()

@@ -30,6 +30,8 @@ from tacit.state.captured import (
     TeamState,
 )
 from tacit.state.counted import (
+    Mark,
+    Marks,
     Record,
     RequestRecord,
     SessionSpending,
@@ -103,6 +105,8 @@ STORED = [
     (registry.COMPARISONS, (), "capture/compare", '{"seen":[9,"mem_1"],"ids":["mem_2"]}', ComparisonQueue(newest_ms=9, seen=(9, "mem_1"), ids=("mem_2",))),
     (registry.TOTALS, (), "usage/totals", '{"shown":3,"by_cue":{"file":1}}', Totals(shown=3, by_cue={"file": 1})),
     (registry.HOLDOUT_SESSIONS, ("07",), "trial/sessions/07", '{"h/s":[1,9,2,3,4,5,6]}', {"h/s": Record(without=True, at_ms=9, turns=2, calls=3, failures=4, repeated=5, tokens=6)}),
+    (registry.MARKS, (), "charts/marks", '{"marks":[{"at_ms":5,"what":"import","about":["mem0"],"count":900}],"settings":{"recall.level":"00"}}',
+     Marks(marks=(Mark(at_ms=5, what="import", about=("mem0",), count=900),), settings={"recall.level": "00"})),
     (registry.CACHE_DAYS, (), "trial/cache", '{"20000": {"default": [1, 2, 3, 4, 5, 6, 7]}}', {"20000": {"default": (1, 2, 3, 4, 5, 6, 7)}}),
     (registry.CACHE_DAYS_OF_HOSTS, (), "trial/cache/hosts", '{"20000": {"opencode": [1, 0, 0, 0, 0, 6, 7]}}', {"20000": {"opencode": (1, 0, 0, 0, 0, 6, 7)}}),
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 /** The one way to the daemon: adds the page key, turns problems into errors, says when the sign-in is over. */
 import createClient, { type Middleware } from "openapi-fetch";
+import { useSyncExternalStore } from "react";
 import type { paths } from "./schema";
 
 const KEY = "tacit.page-key";
@@ -33,9 +34,38 @@ export function onSignedOut(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export function hasKey(): boolean {
-  return localStorage.getItem(KEY) !== null;
+/** Called when another tab signed in: what it got lets this tab in, too. */
+export function onSignedInElsewhere(listener: () => void): () => void {
+  const listen = (event: StorageEvent) => {
+    if (event.key === KEY && event.newValue !== null) listener();
+  };
+  window.addEventListener("storage", listen);
+  return () => window.removeEventListener("storage", listen);
 }
+
+let answering = true;
+const watchers = new Set<() => void>();
+
+/** Note whether the daemon answered the last time it was asked. */
+export function noteAnswer(answered: boolean): void {
+  if (answering === answered) return;
+  answering = answered;
+  for (const watcher of watchers) watcher();
+}
+
+/** Whether the daemon answers, as far as is known. */
+export function useAnswering(): boolean {
+  return useSyncExternalStore(onAnswering, () => answering);
+}
+
+function onAnswering(watcher: () => void): () => void {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+}
+
+export const pageKey = (): string | null => localStorage.getItem(KEY);
+
+export const hasKey = (): boolean => pageKey() !== null;
 
 /** Exchange the code in the address for a session; the code leaves the address and the history at once. */
 export async function signIn(): Promise<boolean> {
@@ -58,7 +88,9 @@ export async function signOut(): Promise<void> {
   forgetKey();
 }
 
-function forgetKey(): void {
+/** Drop the key that was refused, unless another tab put a new one in its place meanwhile. */
+export function forgetKey(refused = pageKey()): void {
+  if (pageKey() !== refused) return;
   localStorage.removeItem(KEY);
   for (const listener of listeners) listener();
 }
@@ -66,7 +98,7 @@ function forgetKey(): void {
 /** As `fetch`, with the page key. For streams; everything else goes through `api`. */
 export function signedFetch(input: Request | string, init: RequestInit = {}): Promise<Response> {
   const request = new Request(input, init);
-  request.headers.set("X-Tacit-Key", localStorage.getItem(KEY) ?? "");
+  request.headers.set("X-Tacit-Key", pageKey() ?? "");
   return fetch(request);
 }
 
@@ -78,18 +110,21 @@ const unavailable: Problem = {
   hint: "Run `tacit ui` again.",
 };
 
+
 const middleware: Middleware = {
   onRequest({ request }) {
-    request.headers.set("X-Tacit-Key", localStorage.getItem(KEY) ?? "");
+    request.headers.set("X-Tacit-Key", pageKey() ?? "");
     return request;
   },
-  async onResponse({ response }) {
+  async onResponse({ request, response }) {
+    noteAnswer(true);
     if (response.ok || response.status === 304) return response;
     const problem = await problemOf(response);
-    if (response.status === 401) forgetKey();
+    if (response.status === 401) forgetKey(request.headers.get("X-Tacit-Key"));
     throw new ProblemError(problem);
   },
   onError() {
+    noteAnswer(false);
     return new ProblemError(unavailable);
   },
 };

@@ -1,9 +1,15 @@
-/** The stream of new traces, read with fetch so that the page key goes along. One connection for the whole page. */
+/** The stream of new traces, read with fetch so that the page key goes along. One connection for the whole page.
+
+While the daemon is gone, the stream is what finds it again.
+*/
 import { useSyncExternalStore } from "react";
-import { hasKey, signedFetch } from "./client";
+import { forgetKey, hasKey, noteAnswer, pageKey, signedFetch } from "./client";
 import { queryClient } from "./queryClient";
 
+const PAUSE_MS = 1500; // on loopback a refused connection costs next to nothing
+
 let connected = false;
+let opened = false;
 let running = false;
 const listeners = new Set<() => void>();
 
@@ -14,9 +20,17 @@ function set(value: boolean) {
 }
 
 async function read(): Promise<void> {
-  const answer = await signedFetch("/v1/traces/stream", { headers: { Accept: "text/event-stream" } });
+  const key = pageKey();
+  const answer = await signedFetch("/v1/traces/stream", { headers: { Accept: "text/event-stream" } }).catch((error: unknown) => {
+    noteAnswer(false);
+    throw error;
+  });
+  noteAnswer(true);
+  if (answer.status === 401) forgetKey(key);
   if (!answer.ok || answer.body === null) throw new Error(`status ${answer.status}`);
   set(true);
+  if (opened) void queryClient.invalidateQueries(); // what happened in between
+  opened = true;
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
@@ -40,16 +54,10 @@ function announce() {
 }
 
 async function keepReading(): Promise<void> {
-  let pauseMs = 1000;
   while (hasKey()) {
-    try {
-      await read();
-      pauseMs = 1000;
-    } catch {
-      pauseMs = Math.min(pauseMs * 2, 30_000);
-    }
+    await read().catch(() => undefined);
     set(false);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
   running = false;
 }

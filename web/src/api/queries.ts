@@ -69,6 +69,9 @@ export interface TraceFilter {
   text?: string;
   session?: string;
   cwd?: string;
+  memory?: string;
+  since_ms?: number;
+  until_ms?: number;
 }
 
 const tracesOptions = (filter: TraceFilter, limit: number) =>
@@ -171,12 +174,31 @@ export const useMemoryPages = (filter: MemoryFilter, pages: number[]) =>
     })),
   });
 
+export const MOST_PICKED = 500;
+
+/** The first memories of a list, as many as can be chosen for one step. */
+export const firstMemories = async (filter: MemoryFilter) => (await body(api.GET("/v1/memories", { params: { query: { ...filter, limit: MOST_PICKED } } }))).memories;
+
 export const useFoundMemories = (text: string) =>
   useQuery({
     queryKey: ["memories", "found", text],
     queryFn: async () => (await body(api.GET("/v1/search", { params: { query: { text, limit: 20 } } }))).hits,
     enabled: text.trim() !== "",
     placeholderData: keepPreviousData,
+  });
+
+/** The memory with the most relations among the newest: where the graph begins when nobody chose another. */
+export const useMostRelated = (enabled: boolean) =>
+  useQuery({
+    enabled,
+    queryKey: ["graph", "most related"],
+    queryFn: async () => {
+      const { edges } = (await body(api.GET("/v1/graph", { params: { query: { limit: 1000 } } }))).graph;
+      const counts = new Map<string, number>();
+      for (const id of edges.flatMap((edge) => [edge.source, edge.target])) counts.set(id, (counts.get(id) ?? 0) + 1);
+      return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
+    },
+    staleTime: 60_000,
   });
 
 export const useMemory = (id: string | undefined) =>
@@ -232,6 +254,32 @@ export const useEdit = () =>
 export const useForget = () =>
   useMutation({
     mutationFn: (id: string) => body(api.DELETE("/v1/memories/{id}", { params: { path: { id }, query: { reason: "forgotten on the page" } } })),
+    onSuccess: renewMemories,
+  });
+
+/** What is done to each of many memories: parts of it changed, or all of it forgotten. */
+export type ForEach = { parts: Partial<EditedParts> } | "forget";
+
+/** Do the same to many memories, one after the other. Whoever changed one since it was looked at is not overwritten: it is refused. */
+export const useChangeEach = () =>
+  useMutation({
+    mutationFn: async ({ memories, act }: { memories: Memory[]; act: ForEach }) => {
+      const changed: string[] = [];
+      const refused: unknown[] = [];
+      for (const { id, etag } of memories) {
+        const header = { "If-Match": `"${etag}"` };
+        try {
+          const { change_id } =
+            act === "forget"
+              ? await body(api.DELETE("/v1/memories/{id}", { params: { path: { id }, query: { reason: "forgotten on the page" }, header } }))
+              : await body(api.PATCH("/v1/memories/{id}", { params: { path: { id }, header }, body: act.parts }));
+          if (change_id !== null) changed.push(change_id);
+        } catch (error) {
+          refused.push(error);
+        }
+      }
+      return { changed, refused };
+    },
     onSuccess: renewMemories,
   });
 
@@ -327,21 +375,32 @@ function takeFromQueue(ids: string[]): void {
   });
 }
 
-export const useGraph = (limit: number, scope: string) =>
+export interface GraphFilter {
+  around?: string;
+  scope?: string[];
+  kind?: string[];
+  status?: (Status | "all")[];
+  limit: number;
+}
+
+export const useGraph = (filter: GraphFilter, enabled: boolean) =>
   useQuery({
-    queryKey: ["graph", limit, scope],
-    queryFn: async () => (await body(api.GET("/v1/graph", { params: { query: { limit, ...(scope !== "" && { scope: [scope] }) } } }))).graph,
+    enabled,
+    queryKey: ["graph", filter],
+    queryFn: async () => (await body(api.GET("/v1/graph", { params: { query: filter } }))).graph,
     staleTime: 60_000,
+    placeholderData: keepPreviousData,
   });
 
 // --- sessions
 
-export const useSessions = (limit = 50) =>
+export const useSessions = (filter: { text?: string; cwd?: string }, limit = 50) =>
   useInfiniteQuery({
-    queryKey: ["sessions", limit],
-    queryFn: ({ pageParam }) => body(api.GET("/v1/sessions", { params: { query: { limit, ...(pageParam !== "" && { cursor: pageParam }) } } })),
+    queryKey: ["sessions", filter, limit],
+    queryFn: ({ pageParam }) => body(api.GET("/v1/sessions", { params: { query: { ...filter, limit, ...(pageParam !== "" && { cursor: pageParam }) } } })),
     initialPageParam: "",
     getNextPageParam: cursorOf,
+    placeholderData: keepPreviousData,
   });
 
 export const useSession = (host: string, session_id: string) =>

@@ -3666,7 +3666,7 @@ export interface components {
         };
         /**
          * Graph
-         * @description A bounded graph: nodes, newest first, and their edges, strongest first. `total` = nodes without the limit.
+         * @description A bounded graph: nodes, newest or nearest first, and their edges, strongest first. `total` = nodes without the limit.
          */
         Graph: {
             /** Nodes */
@@ -4632,6 +4632,35 @@ export interface components {
              * @default
              */
             detail: string;
+        };
+        /**
+         * Mark
+         * @description Something that charts are annotated with.
+         *
+         *     Attributes:
+         *         at_ms: when.
+         *         what: settings were changed, or memories imported.
+         *         about: names of the settings, or the tools imported from.
+         *         count: how many memories were imported.
+         */
+        Mark: {
+            /** At Ms */
+            at_ms: number;
+            /**
+             * What
+             * @enum {string}
+             */
+            what: "settings" | "import";
+            /**
+             * About
+             * @default []
+             */
+            about: string[];
+            /**
+             * Count
+             * @default 0
+             */
+            count: number;
         };
         /**
          * MeasuredBar
@@ -6599,7 +6628,8 @@ export interface components {
          * Series
          * @description Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out.
          *
-         *     `recalls` = traces in that time; `complete` = False where older ones have gone already.
+         *     `recalls` = traces in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
+         *     imported in that time.
          */
         Series: {
             /** Since Ms */
@@ -6629,6 +6659,11 @@ export interface components {
              * @default []
              */
             cache: components["schemas"]["CacheShare"][];
+            /**
+             * Marks
+             * @default []
+             */
+            marks: components["schemas"]["Mark"][];
         };
         /**
          * SeriesView
@@ -6731,11 +6766,13 @@ export interface components {
         };
         /**
          * SessionRow
-         * @description One session. `exposures` = number of injected memories, `tokens` = their tokens.
+         * @description One session. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens.
          */
         SessionRow: {
             /** Key */
             key: string;
+            /** Title */
+            title: string;
             /** Host */
             host: string;
             /** Session Id */
@@ -9734,6 +9771,8 @@ export interface operations {
                 kind?: string[];
                 /** @description only these states; `all` for any */
                 status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
+                /** @description only this memory and those at most two relations away, nearest first */
+                around?: string;
                 /** @description most nodes, the newest */
                 limit?: number;
             };
@@ -11947,6 +11986,8 @@ export interface operations {
                 outcome?: "injected" | "silent";
                 /** @description only with these words */
                 text?: string;
+                /** @description only where this memory was a candidate */
+                memory?: string;
                 /** @description from this time on */
                 since_ms?: number;
                 /** @description before this time */
@@ -12400,6 +12441,10 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
+                /** @description only sessions of this folder's project */
+                cwd?: string;
+                /** @description only with all of these words in the first prompt, project, agent or name */
+                text?: string;
             };
             header?: never;
             path?: never;

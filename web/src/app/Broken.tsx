@@ -1,4 +1,5 @@
 import { Button, Center, Code, Stack, Text, Title } from "@mantine/core";
+import { useEffect } from "react";
 import { useRouteError } from "react-router";
 
 /** What is shown when a page itself fails. */
@@ -6,6 +7,14 @@ export function Broken() {
   const error = useRouteError();
   // A page's code that does not come is a TypeError, its style an Error of the build's own.
   const gone = error instanceof Error && (error instanceof TypeError ? /import|fetch|load/i : /^Unable to preload/).test(error.message);
+  useEffect(() => {
+    if (!gone) return undefined;
+    let missing = false; // a page that fails while the daemon answers would fail again
+    const look = () => void fetch("/ui/").then(({ ok }) => { if (ok && missing) location.reload(); }, () => { missing = true; });
+    look();
+    const timer = setInterval(look, 1500);
+    return () => clearInterval(timer);
+  }, [gone]);
   return (
     <Center component="main" mih="100dvh" p="lg">
       <Stack maw={520}>
@@ -13,7 +22,7 @@ export function Broken() {
           {gone ? "The daemon does not answer" : "This page failed"}
         </Title>
         {gone ? (
-          <Text size="sm">It leaves by itself when nobody asks for long, and a new version replaces it. Run `tacit ui` again.</Text>
+          <Text size="sm">It leaves by itself when nobody asks for long, and a new version replaces it. Run `tacit ui` again; this page then goes on by itself.</Text>
         ) : (
           <Code block>{error instanceof Error ? error.message : String(error)}</Code>
         )}

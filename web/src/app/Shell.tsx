@@ -11,6 +11,7 @@ import { useWaitingRequests } from "../api/teams";
 import { useLive } from "../api/live";
 import picture from "./tacit.svg";
 import { ShortcutHelp, useShortcuts } from "./shortcuts";
+import { Unanswered } from "./Unanswered";
 
 export const PLACES = [
   { to: "/", label: "Overview", key: "o", icon: IconLayoutDashboard },
@@ -61,6 +62,7 @@ export function Shell() {
         <Places />
       </Drawer>
       <main id="main" ref={main} tabIndex={-1} className="main" data-moving={moving || undefined}>
+        <Unanswered />
         <Outlet />
       </main>
       <ShortcutHelp opened={help} close={helpBox.close} />
@@ -114,7 +116,7 @@ function Tools({ openHelp, openPalette }: { openHelp: () => void; openPalette: (
       <Tooltip label={live ? "New injections and silences appear by themselves" : "Not connected to the daemon's stream; asking now and then"}>
         <Text component="span" className="live" data-on={live || undefined} size="xs" role="status">
           <i aria-hidden />
-          {live ? "live" : "paused"}
+          {live ? "live" : "not connected"}
         </Text>
       </Tooltip>
       <Tooltip label="Find a page, an action or a memory (Ctrl+K)">

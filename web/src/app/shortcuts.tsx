@@ -6,7 +6,7 @@ import { PLACES } from "./Shell";
 
 /** Whether a key belongs to what the person is writing in. */
 export function isWriting(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable], [role="slider"], [role="combobox"]') !== null;
+  return target instanceof HTMLElement && target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable], [role="slider"], [role="combobox"]') !== null;
 }
 
 /** `g` and a letter goes to a page, `/` to the search field, `?` shows all. Never while somebody writes. */
@@ -43,7 +43,7 @@ const MORE: [string[], string][] = [
   [["Enter"], "open what is chosen"],
   [["a", "r", "e", "m", "b"], "in Review: accept, reject, edit, merge, both hold"],
   [["s"], "in Review: accept and ask a team to share it"],
-  [["x"], "in Review: choose for a decision on many"],
+  [["x"], "in Review and Memories: choose, to decide on many at once"],
   [["u"], "take back the last change that this page made"],
   [["[", "]"], "in a trace: threshold down and up"],
   [["Esc"], "close"],

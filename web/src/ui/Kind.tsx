@@ -5,7 +5,7 @@ export function lifeOf(kind: KindRow | undefined): "standing" | "episodic" | "ag
   return kind?.standing ? "standing" : kind?.episodic ? "episodic" : "aging";
 }
 
-const ABOUT = {
+export const LIFE_WORDS = {
   standing: "holds until it is superseded",
   aging: "ages slowly",
   episodic: "tells what happened; ages fast",
@@ -17,7 +17,7 @@ export function Kind({ name }: { name: string }) {
   const life = lifeOf(kind);
   // The browser's own tooltip: there are hundreds of these in a list.
   return (
-    <span className={`kind kind-${life}`} title={`${name.replaceAll("_", " ")}: ${ABOUT[life]}`}>
+    <span className={`kind kind-${life}`} title={`${name.replaceAll("_", " ")}: ${LIFE_WORDS[life]}`}>
       {kind?.prefix || name.slice(0, 5).toUpperCase()}
     </span>
   );

@@ -18,13 +18,13 @@ export function say(title: string, message = ""): void {
   notifications.show({ title, message, color: "pine", autoClose: 5_000 });
 }
 
-/** A change that this page made. Changes of others are never taken back from here. */
+/** What this page changed in one step: one change of the store, or one for each memory. Changes of others are never taken back from here. */
 interface OwnChange {
-  id: string;
+  ids: string[];
   title: string;
 }
 
-const STORED = "tacit.own-changes";
+const STORED = "tacit.changes";
 const MOST = 100;
 let own = stored();
 const listeners = new Set<() => void>();
@@ -60,11 +60,12 @@ export function useLastOwnChange(): OwnChange | undefined {
   );
 }
 
-/** Say that something was changed, with a button that takes back exactly this change. */
-export function sayChanged(title: string, changeId: string | null, message = ""): void {
-  if (changeId === null) return say(title, message);
-  keep([...own, { id: changeId, title }]);
-  show(title, message, "Undo", () => takeBack({ id: changeId, title }));
+/** Say that something was changed, with a button that takes back exactly this. */
+export function sayChanged(title: string, changed: string | string[] | null, message = ""): void {
+  const change = { ids: changed === null ? [] : [changed].flat(), title };
+  if (change.ids.length === 0) return say(title, message);
+  keep([...own, change]);
+  show(title, message, "Undo", () => takeBack(change));
 }
 
 function show(title: string, message: string, button: string, act: () => Promise<void>): void {
@@ -83,27 +84,33 @@ function show(title: string, message: string, button: string, act: () => Promise
   });
 }
 
-/** Take one change back; a change that somebody made to the same memory since is named, not overwritten. */
+/** Take this back, and nothing else; what somebody changed since stays as it is, and is said. */
 export async function takeBack(change: OwnChange, memory?: string): Promise<void> {
-  keep(own.filter((one) => one.id !== change.id));
-  try {
-    const { change_id } = await body(api.POST("/v1/undo", { body: { id: change.id, keep_both: false, memory: memory ?? null } }));
-    const again = { id: change_id ?? "", title: change.title };
-    changed();
-    show("Taken back", change.title, "Do it again", () => doAgain(again));
-  } catch (error) {
-    sayProblem(error);
-  }
+  keep(own.filter((one) => one.ids[0] !== change.ids[0]));
+  const undone = await undo(change.ids, memory);
+  if (undone.length > 0) show(undone.length === change.ids.length ? "Taken back" : `Taken back: ${undone.length} of ${change.ids.length}`, change.title, "Do it again", () => doAgain({ ids: undone, title: change.title }));
 }
 
-async function doAgain(undone: OwnChange): Promise<void> {
-  try {
-    const { change_id } = await body(api.POST("/v1/undo", { body: { id: undone.id, keep_both: false, memory: null } }));
-    changed();
-    sayChanged(undone.title, change_id);
-  } catch (error) {
-    sayProblem(error);
+async function doAgain({ ids, title }: OwnChange): Promise<void> {
+  const undone = await undo(ids);
+  if (undone.length > 0) sayChanged(title, undone);
+}
+
+/** Undo changes, the last one first; the changes that did so. The first refusal is said. */
+async function undo(ids: string[], memory?: string): Promise<string[]> {
+  const undone: string[] = [];
+  const refused: unknown[] = [];
+  for (const id of [...ids].reverse()) {
+    try {
+      const { change_id } = await body(api.POST("/v1/undo", { body: { id, keep_both: false, memory: memory ?? null } }));
+      undone.push(change_id ?? "");
+    } catch (error) {
+      refused.push(error);
+    }
   }
+  changed();
+  if (refused.length > 0) sayProblem(refused[0]);
+  return undone;
 }
 
 export async function takeBackLast(): Promise<void> {

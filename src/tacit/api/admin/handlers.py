@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from tacit.api import answers as shapes
@@ -178,7 +179,9 @@ def get_graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer[
         sensitivities=visible_levels(by_user=at.by_user),
     )
     scope = _seen(engine, request.cwd, request.scope)
-    return Answer(shapes.GraphView(graph=engine.admin.graph(where, scope=scope, limit=request.limit)))
+    around = engine.show(request.around, speaker=at.speaker).id if request.around is not None else None
+    graph = engine.admin.graph(where, scope=scope, limit=request.limit, around=around)
+    return Answer(shapes.GraphView(graph=graph))
 
 
 def list_projects(engine: Service, at: Parameters, request: LongPage) -> Answer[shapes.Projects]:
@@ -433,6 +436,7 @@ def list_recalls(engine: Service, at: Parameters, request: ask.Timeline) -> Answ
         surface=request.wanted_surface,
         injected=None if request.outcome is None else request.outcome == "injected",
         text=request.text,
+        memory_id=engine.show(request.memory, speaker=at.speaker).id if request.memory is not None else None,
         since_ms=request.since_ms,
         until_ms=request.until_ms,
         after=from_cursor(request.cursor) if request.cursor else None,
@@ -517,7 +521,11 @@ def list_sessions(engine: Service, at: Parameters, request: ask.ListSessions) ->
     """
     skip = rows_before(request.cursor) if request.cursor else 0
     fetched = engine.admin.recalls.sessions(
-        limit=request.limit + 1, offset=skip, visibility=engine.visibility(at.speaker)
+        root=_root(engine, request.cwd),
+        text=request.text,
+        limit=request.limit + 1,
+        offset=skip,
+        visibility=engine.visibility(at.speaker),
     )
     more = to_cursor((skip + request.limit, "")) if len(fetched) > request.limit else None
     return Answer(shapes.SessionPage(sessions=fetched[: request.limit], next_cursor=more))
@@ -627,7 +635,8 @@ def get_charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answe
     series = engine.admin.charts.series(
         since_ms=max(0, since), until_ms=until, bucket_ms=BUCKETS_MS[request.bucket]
     )
-    return Answer(shapes.SeriesView(series=series))
+    marks = engine.admin.marks.between(series.since_ms, series.until_ms)
+    return Answer(shapes.SeriesView(series=dataclasses.replace(series, marks=marks)))
 
 
 # --- the whole

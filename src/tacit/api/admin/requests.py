@@ -80,6 +80,12 @@ class AskGraph(Request):
     status: tuple[StoredStatus, ...] = Field(
         default=("active", "quarantined"), max_length=5, description="only these states; `all` for any"
     )
+    around: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="only this memory and those at most two relations away, nearest first",
+    )
     limit: int = Field(default=1000, ge=1, le=5000, description="most nodes, the newest")
 
     @property
@@ -98,6 +104,9 @@ class Timeline(Page):
         default=None, description="only recalls with an injection, or without"
     )
     text: str | None = Field(default=None, min_length=1, max_length=1000, description="only with these words")
+    memory: str | None = Field(
+        default=None, min_length=1, max_length=100, description="only where this memory was a candidate"
+    )
     since_ms: Millis | None = Field(default=None, description="from this time on")
     until_ms: Millis | None = Field(default=None, description="before this time")
 
@@ -123,7 +132,12 @@ class TraceFeedback(Request):
 
 
 class ListSessions(Page):
-    """Which part of the list of sessions."""
+    """Which sessions."""
+
+    cwd: Folder = Field(default="", description="only sessions of this folder's project")
+    text: str = Field(
+        default="", max_length=1000, description="only with all of these words in the first prompt, project, agent or name"
+    )
 
 
 class ListDigests(Page):

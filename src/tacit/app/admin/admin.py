@@ -13,6 +13,7 @@ from threading import Lock
 from tacit.app.admin.digests import DigestReader
 from tacit.app.admin.feed import TraceFeed
 from tacit.app.admin.learned import LearnedReader
+from tacit.app.admin.marks import MarkReader
 from tacit.app.admin.purging import Purger
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import Charts
@@ -36,6 +37,8 @@ from tacit.state.registry import VERDICTS
 
 LABEL_CHARS = 80
 MOST_EDGES = 20_000
+STEPS = 2
+"""How many relations away a neighborhood reaches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +75,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """A bounded graph: nodes, newest first, and their edges, strongest first. `total` = nodes without the limit."""
+    """A bounded graph: nodes, newest or nearest first, and their edges, strongest first. `total` = nodes without the limit."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -174,6 +177,7 @@ class Admin:
         self.recalls = Recalls(parts.store, settle=settle)
         self.purging = Purger(parts, settle=settle, reread=reread, changed=changed, jobs=jobs)
         self.charts = Charts(parts.store, retention=lambda: parts.settings.current().retention)
+        self.marks = MarkReader(parts)
         self.verdicts = Verdicts(parts.store)
         self.digests = DigestReader(parts.store, settle=settle, captures=lambda: _captures(parts))
         self.learned = LearnedReader(parts.store, digests=self.digests, settle=settle)
@@ -222,8 +226,12 @@ class Admin:
         )
         return tuple(relations), self._store.get(list(neighbor_ids), scope=everything)
 
-    def graph(self, where: MemoryFilter, *, scope: ScopeFilter, limit: int) -> Graph:
-        """Memories and how they hang together."""
+    def graph(
+        self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, around: str | None = None
+    ) -> Graph:
+        """Memories and how they hang together; `around` = only those at most two relations away from this memory."""
+        if around is not None:
+            return neighborhood_of(self._store, around, where, scope=scope, limit=limit)
         return graph_of(self._store, where, scope=scope, limit=limit)
 
     def projects(self, *, levels: tuple[Sensitivity, ...] | None = None) -> tuple[ProjectCount, ...]:
@@ -317,6 +325,31 @@ def graph_of(store: MemoryStore, where: MemoryFilter, *, scope: ScopeFilter, lim
     """Return the newest `limit` memories of `where` and the relations between them."""
     memories = store.list_memories(where, scope=scope, limit=limit)
     total = len(memories) if len(memories) < limit else store.count_memories(where, scope=scope)
+    return _drawn(store, memories, scope=scope, total=total)
+
+
+def neighborhood_of(
+    store: MemoryStore, memory_id: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
+) -> Graph:
+    """Return a memory, what is at most `STEPS` relations away from it and fits `where`, nearest first, and the relations between them."""
+    found = {memory.id: memory for memory in store.get([memory_id], scope=scope)}
+    newest = list(found)
+    for _ in range(STEPS):
+        ends = dict.fromkeys(
+            end
+            for relation in store.relations(newest, scope=scope)
+            if relation.weight > 0
+            for end in (relation.source_id, relation.target_id)
+            if end not in found
+        )
+        near = [memory for memory in store.get(list(ends), scope=scope) if where.fits(memory)]
+        newest = [memory.id for memory in near]
+        found.update(zip(newest, near, strict=True))
+    return _drawn(store, tuple(found.values())[:limit], scope=scope, total=len(found))
+
+
+def _drawn(store: MemoryStore, memories: Sequence[Memory], *, scope: ScopeFilter, total: int) -> Graph:
+    """`memories`, and the relations between them."""
     names = {memory.id for memory in memories}
     relations = [
         relation

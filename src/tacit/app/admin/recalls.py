@@ -19,6 +19,7 @@ from tacit.state.registry import USAGE
 
 TRACES_OF_A_SESSION = 500
 EXPOSURES_OF_A_SESSION = 2000
+MOST_SESSIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +94,10 @@ def with_memory_contents(store: Store, traces: Sequence[Trace]) -> tuple[Trace, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
-    """One session. `exposures` = number of injected memories, `tokens` = their tokens."""
+    """One session. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens."""
 
     key: str
+    title: str
     host: str
     session_id: str
     parent: str
@@ -158,6 +160,7 @@ def session_row(state: SessionState) -> SessionRow:
     ours = [entry for entry in state.ledger if entry.surface is not Surface.HOST]
     return SessionRow(
         key=str(state.key),
+        title=state.first_prompt or next(iter(state.recent_prompts), ""),
         host=state.key.host,
         session_id=state.key.session_id,
         parent=str(state.parent) if state.parent else "",
@@ -190,12 +193,12 @@ class Recalls:
         """Recalls, newest first; with `root` only of sessions of the project in that folder."""
         self._settle()
         if root:
-            states = self._store.list_sessions(limit=10_000)
+            states = self._store.list_sessions(limit=MOST_SESSIONS)
             where = replace(
                 where, sessions=tuple(str(state.key) for state in states if state.project_root == root)
             )
         # What a filter finds by words or outcome must not tell more than the row that is shown.
-        looked_at = where if visibility.by_user else replace(where, injected=None, text=None)
+        looked_at = where if visibility.by_user else replace(where, injected=None, text=None, memory_id=None)
         page = first_rows(
             lambda most: self._store.find_traces(looked_at, limit=most),
             lambda traces: [trace for trace in visibility.traces(traces) if _fits(trace, where)],
@@ -232,11 +235,26 @@ class Recalls:
         usage = {key: self._used_in(key) for key in dict.fromkeys(exposed.session for exposed in page)}
         return tuple(_handed(exposed.session, exposed.exposure, usage[exposed.session]) for exposed in page)
 
-    def sessions(self, *, visibility: Visibility, limit: int, offset: int = 0) -> tuple[SessionRow, ...]:
-        """Sessions, newest signal first."""
+    def sessions(
+        self, *, visibility: Visibility, root: str = "", text: str = "", limit: int, offset: int = 0
+    ) -> tuple[SessionRow, ...]:
+        """Sessions, newest signal first.
+
+        `root` = only of the project in that folder; `text` = only those that have all its words in their
+        title, agent, project or name.
+        """
         self._settle()
-        states = self._store.list_sessions(limit=limit + offset)[offset:]
-        return tuple(session_row(visibility.session(state)) for state in states)
+        if not root and not text:
+            states = self._store.list_sessions(limit=limit + offset)
+        else:
+            words = text.casefold().split()
+            everything = self._store.list_sessions(limit=MOST_SESSIONS)
+            states = [
+                state
+                for state in everything
+                if root in ("", state.project_root) and _has_words(session_row(state), words)
+            ]
+        return tuple(session_row(visibility.session(state)) for state in states[offset : offset + limit])
 
     def session(self, key: SessionKey, *, visibility: Visibility) -> SessionView:
         """One session, turn by turn.
@@ -267,10 +285,17 @@ class Recalls:
         return frozenset(usage.used), frozenset(usage.counted)
 
 
+def _has_words(row: SessionRow, words: Sequence[str]) -> bool:
+    """Whether each of `words`, in folded case, stands somewhere in what a list shows of the session."""
+    shown = " ".join((row.title, row.agent, row.project_root.rpartition("/")[2], row.key)).casefold()
+    return all(word in shown for word in words)
+
+
 def _fits(trace: Trace, where: TraceFilter) -> bool:
-    """Whether `trace`, as it may be shown, has the words and the outcome that are asked for."""
+    """Whether `trace`, as it may be shown, has the words, the outcome and the memory that are asked for."""
     return (where.injected is None or bool(trace.injected) == where.injected) and (
-        where.text is None or where.text.casefold() in trace.text.casefold()
+        (where.text is None or where.text.casefold() in trace.text.casefold())
+        and (where.memory_id is None or where.memory_id in trace.candidate_ids)
     )
 
 

@@ -18,7 +18,7 @@ from tacit.config.settings import RetentionSettings
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import Store, TraceFilter
 from tacit.session import cache_meter
-from tacit.state.counted import Verdict
+from tacit.state.counted import Mark, Verdict
 from tacit.state.registry import CACHE_DAYS, CACHE_DAYS_OF_HOSTS, TOTALS, VERDICTS
 
 HOUR_MS = 3_600_000
@@ -92,7 +92,8 @@ class Use:
 class Series:
     """Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out.
 
-    `recalls` = traces in that time; `complete` = False where older ones have gone already.
+    `recalls` = traces in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
+    imported in that time.
     """
 
     since_ms: int
@@ -107,6 +108,7 @@ class Series:
     feedback: FeedbackCounts
     used: Use
     cache: tuple[cache_meter.CacheShare, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

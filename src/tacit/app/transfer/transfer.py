@@ -44,7 +44,8 @@ from tacit.model.ids import content_hash
 from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, ValueChanges, ValueStore
-from tacit.state.registry import IMPORTED, KEY_CHARS
+from tacit.state.counted import Mark
+from tacit.state.registry import IMPORTED, KEY_CHARS, MARKS
 from tacit.system.files import open_handle
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import note_copy
@@ -275,9 +276,13 @@ class Transfer:
             for file, reader in readers:
                 self._take_foreign(reader.read(file), run)
             formats = tuple((str(file), reader.tool) for file, reader in readers)
+        counts = run.tally.counts
         if not wanted.dry_run:
             self._changed()
-        counts = run.tally.counts
+            if counts["add"]:
+                tools = tuple(dict.fromkeys(tool for _, tool in formats))
+                mark = Mark(at_ms=self._parts.clock.now_ms(), what="import", about=tools, count=counts["add"])
+                MARKS.write(self._store, MARKS.read(self._store).noted(mark))
         return ImportReport(
             formats=formats,
             counts=tuple(sorted(counts.items())),

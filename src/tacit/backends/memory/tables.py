@@ -197,6 +197,7 @@ def fits(trace: Trace, where: TraceFilter) -> bool:
         and where.surface in (None, trace.surface)
         and (where.injected is None or bool(trace.injected) == where.injected)
         and (where.text is None or clean_text(where.text).casefold() in trace.text.casefold())
+        and (where.memory_id is None or clean_text(where.memory_id) in trace.candidate_ids)
         and (where.since_ms is None or trace.at_ms >= where.since_ms)
         and (where.until_ms is None or trace.at_ms < where.until_ms)
         and (where.after is None or (trace.at_ms, trace.id) < (where.after[0], clean_text(where.after[1])))

@@ -157,6 +157,8 @@ def find_traces(transaction: Transaction, where: TraceFilter, *, limit: int) -> 
         test("injected = %(injected)s", injected=where.injected)
     if where.text is not None:
         test("strpos(folded, %(text)s) > 0", text=clean_text(clean_text(where.text).casefold()))
+    if where.memory_id is not None:
+        test("%(memory_id)s = ANY(seen)", memory_id=clean_text(where.memory_id))
     if where.since_ms is not None:
         test("at_ms >= %(since_ms)s", since_ms=where.since_ms)
     if where.until_ms is not None:

@@ -153,6 +153,11 @@ def find_traces(connection: sqlite3.Connection, where: TraceFilter, *, limit: in
         test("(json_array_length(body, '$.injected') > 0) = ?", int(where.injected))
     if where.text is not None:
         test("text_holds(json_extract(body, '$.text'), ?)", clean_text(where.text).casefold())
+    if where.memory_id is not None:
+        test(
+            "EXISTS (SELECT 1 FROM json_each(body, '$.candidates') WHERE json_extract(value, '$.memory_id') = ?)",
+            clean_text(where.memory_id),
+        )
     if where.since_ms is not None:
         test("at_ms >= ?", where.since_ms)
     if where.until_ms is not None:

@@ -7,6 +7,11 @@ import type { Graph as Whole } from "../../api/types";
 import { lifeOf } from "../../ui/Kind";
 import type { FromLayout, ToLayout } from "./layout.worker";
 
+/** So many are in sight together: nobody has to be led to the one that was chosen. */
+const SEEN_WHOLE = 60;
+/** More of them at once lie over each other; the others keep theirs where there is room. */
+const MOST_LABELS = 16;
+
 interface Props {
   graph: Whole;
   find: string;
@@ -20,7 +25,7 @@ interface Props {
 export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const drawn = useRef<{ sigma: Sigma; graph: Graph }>(undefined);
-  const state = useRef({ find: "", chosen: undefined as string | undefined, over: undefined as string | undefined });
+  const state = useRef({ find: "", found: 0, chosen: undefined as string | undefined, over: undefined as string | undefined });
   const kinds = useKinds();
   const dark = useComputedColorScheme("light") === "dark";
 
@@ -53,13 +58,13 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
     };
     let lit = near();
     const sigma = new Sigma(picture, element, {
-      labelFont: "Inter Variable, sans-serif", labelSize: 12, labelColor: { color: colour("--ink") }, labelDensity: 0.6, labelRenderedSizeThreshold: graph.nodes.length < 150 ? 7 : 10,
+      labelFont: "Inter Variable, sans-serif", labelSize: 12, labelColor: { color: colour("--ink") }, labelDensity: 0.6, labelGridCellSize: 160, labelRenderedSizeThreshold: graph.nodes.length < 40 ? 0 : graph.nodes.length < 150 ? 7 : 10,
       defaultDrawNodeHover: () => undefined, allowInvalidContainer: true, zIndex: true, hideEdgesOnMove: graph.edges.length > 3000, minCameraRatio: 0.02, maxCameraRatio: 4,
       nodeReducer: (id, data) => {
         const words = state.current.find;
         const found = words !== "" && String(data["words"]).toLowerCase().includes(words);
         const faded = (lit !== undefined && !lit.has(id)) || (words !== "" && !found);
-        return { ...data, ...(faded && { color: colour("--line"), label: null, zIndex: 0 }), ...((found || (lit !== undefined && lit.has(id))) && { forceLabel: lit === undefined || lit.size < 25, zIndex: 2, size: data["size"] * 1.25 }) };
+        return { ...data, ...(faded && { color: colour("--line"), label: null, zIndex: 0 }), ...((found || (lit !== undefined && lit.has(id))) && { forceLabel: lit === undefined ? state.current.found < MOST_LABELS : lit.size < MOST_LABELS, zIndex: 2, size: data["size"] * 1.25 }) };
       },
       edgeReducer: (edge, data) => (lit === undefined ? data : picture.extremities(edge).every((id) => lit!.has(id)) ? { ...data, size: 2 } : { ...data, hidden: true }),
     });
@@ -96,13 +101,14 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
 
   useEffect(() => {
     state.current.find = find.trim().toLowerCase();
+    state.current.found = state.current.find === "" ? 0 : graph.nodes.filter((node) => node.label.toLowerCase().includes(state.current.find)).length;
     state.current.chosen = chosen;
     box.current?.dispatchEvent(new Event("relight"));
-    if (chosen !== undefined) {
+    if (chosen !== undefined && graph.nodes.length > SEEN_WHOLE) {
       const place = drawn.current?.sigma.getNodeDisplayData(chosen);
       if (place !== undefined) void drawn.current!.sigma.getCamera().animate({ x: place.x, y: place.y, ratio: Math.min(0.5, drawn.current!.sigma.getCamera().ratio) }, { duration: 250 });
     }
-  }, [find, chosen]);
+  }, [find, chosen]); // eslint-disable-line react-hooks/exhaustive-deps
 
   return <div ref={box} className="graph-canvas" role="img" aria-label={`${graph.nodes.length} memories and ${graph.edges.length} relations; the list beside it holds the same`} />;
 }

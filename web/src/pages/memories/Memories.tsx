@@ -1,12 +1,13 @@
 import "./memories.css";
 import { ActionIcon, Button, MultiSelect, Popover, Select, TextInput, Tooltip } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
 import { IconArrowBackUp, IconCalendarTime, IconPlus, IconSearch } from "@tabler/icons-react";
-import { useEffect, useState } from "react";
-import { useNavigate, useParams, useSearchParams } from "react-router";
+import { useState } from "react";
+import { useNavigate, useParams } from "react-router";
 import { useKinds, useProjects, type MemoryFilter } from "../../api/queries";
 import type { Status } from "../../api/types";
+import { useFilters } from "../../ui/filters";
 import { Head } from "../../ui/Head";
+import { SavedFilters } from "../../ui/SavedFilters";
 import { takeBackLast, useLastOwnChange } from "../../ui/said";
 import { whenOf, wordsOf } from "../../ui/words";
 import { AddMemory } from "./AddMemory";
@@ -31,10 +32,8 @@ const ORDERS = [
 
 export function Component() {
   const { id } = useParams();
-  const [params, setParams] = useSearchParams();
+  const { params, put, text, setText, words } = useFilters();
   const navigate = useNavigate();
-  const [text, setText] = useState(params.get("text") ?? "");
-  const [words] = useDebouncedValue(text, 200);
   const [adding, setAdding] = useState(false);
   const projects = useProjects();
   const known = useKinds();
@@ -42,30 +41,20 @@ export function Component() {
   const kinds = params.getAll("kind");
   const scope = params.get("scope");
   const status = (params.get("status") ?? "active") as Status | "all";
-  const searching = words.trim() !== "";
+  const searching = words !== "";
   const order = params.get("order") ?? (searching ? "best" : "created");
   const sensitivity = params.get("sensitivity") as Sensitivity | null;
   const asOf = params.get("as_of");
   const filter: MemoryFilter = {
     ...(order !== "best" && (order !== "created" || searching) && { order: order as NonNullable<MemoryFilter["order"]> }),
     status: [status],
-    ...(words.trim() !== "" && { text: words.trim() }),
+    ...(searching && { text: words }),
     ...(kinds.length > 0 && { kind: kinds }),
     ...(scope !== null && { scope: [scope] }),
     ...(sensitivity !== null && { sensitivity: [sensitivity] }),
     ...(asOf !== null && { as_of_ms: Number(asOf) }),
   };
 
-  useEffect(() => put("text", searching ? [words.trim()] : []), [words]); // eslint-disable-line react-hooks/exhaustive-deps
-  const put = (name: string, values: string[]) =>
-    setParams(
-      (now) => {
-        now.delete(name);
-        for (const value of values) now.append(name, value);
-        return now;
-      },
-      { replace: true },
-    );
   const open = (memoryId: string | undefined) => void navigate({ pathname: memoryId === undefined ? "/memories" : `/memories/${memoryId}`, search: params.toString() });
 
   return (
@@ -91,15 +80,16 @@ export function Component() {
           clearable
           data={[{ value: "universal", label: "universal" }, ...(projects.data ?? []).map((row) => ({ value: row.scope, label: `${row.project.name} (${row.active})` }))]}
           value={scope}
-          onChange={(value) => put("scope", value === null ? [] : [value])}
+          onChange={(value) => put("scope", value)}
           w={180}
         />
-        <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value === null ? [] : [value])} w={150} allowDeselect={false} />
-        <Select aria-label="Sensitivity" placeholder="Every sensitivity" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => put("sensitivity", value === null ? [] : [value])} w={160} />
-        <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching)} value={order} onChange={(value) => put("order", value === null ? [] : [value])} w={150} allowDeselect={false} />
-        <AsOf value={asOf} set={(value) => put("as_of", value === null ? [] : [value])} />
+        <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value)} w={150} allowDeselect={false} />
+        <Select aria-label="Sensitivity" placeholder="Every sensitivity" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => put("sensitivity", value)} w={160} />
+        <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching)} value={order} onChange={(value) => put("order", value)} w={150} allowDeselect={false} />
+        <AsOf value={asOf} set={(value) => put("as_of", value)} />
+        <SavedFilters />
       </div>
-      <MemoryList filter={filter} chosen={id} open={open} filtered={words !== "" || kinds.length > 0 || scope !== null || status !== "active" || sensitivity !== null || asOf !== null} />
+      <MemoryList filter={filter} order={order} setOrder={(value) => put("order", value)} chosen={id} open={open} filtered={searching || kinds.length > 0 || scope !== null || status !== "active" || sensitivity !== null || asOf !== null} />
       <MemoryDrawer id={id} close={() => open(undefined)} open={open} />
       <AddMemory opened={adding} close={() => setAdding(false)} />
     </>

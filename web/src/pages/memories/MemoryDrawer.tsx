@@ -1,13 +1,14 @@
 import { Button, CopyButton, Drawer, Group, Tabs, Tooltip } from "@mantine/core";
-import { IconArrowBackUp, IconArrowMerge, IconPencil, IconReplace, IconTrash } from "@tabler/icons-react";
+import { IconArrowBackUp, IconArrowMerge, IconPencil, IconPin, IconReplace, IconTrash } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
-import { useForget, useLastChange, useMemory } from "../../api/queries";
+import { useChangeEach, useForget, useLastChange, useMemory } from "../../api/queries";
 import type { Memory } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Kind } from "../../ui/Kind";
 import { briefOf, sayChanged, takeBack } from "../../ui/said";
 import { Origin, Sharing } from "../../ui/ShareMemory";
 import { State } from "../../ui/State";
+import { sayEach } from "./Bulk";
 import { EditMemory } from "./EditMemory";
 import { About, Exposures, Relations, Versions } from "./MemoryParts";
 import { MergeMemory, SupersedeMemory } from "./ReplaceMemory";
@@ -41,6 +42,7 @@ export function MemoryDrawer({ id, close, open }: Props) {
 function Detail({ memory, open, close }: { memory: Memory; open: (id: string) => void; close: () => void }) {
   const [doing, setDoing] = useState<Doing>("look");
   const forget = useForget();
+  const change = useChangeEach();
   const last = useLastChange(memory.id).data;
   useEffect(() => setDoing("look"), [memory.id]);
   const look = () => setDoing("look");
@@ -73,6 +75,14 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
                   <Button variant="default" leftSection={<IconPencil size={14} />} onClick={() => setDoing("edit")}>
                     Edit
                   </Button>
+                  <Button
+                    variant="default"
+                    leftSection={<IconPin size={14} />}
+                    loading={change.isPending}
+                    onClick={() => change.mutate({ memories: [memory], act: { parts: { pinned: !memory.pinned } } }, { onSuccess: (done) => sayEach(memory.pinned ? "Unpinned" : "Pinned", [memory], done) })}
+                  >
+                    {memory.pinned ? "Unpin" : "Pin"}
+                  </Button>
                   <Button variant="default" leftSection={<IconReplace size={14} />} onClick={() => setDoing("supersede")}>
                     Supersede
                   </Button>
@@ -96,7 +106,7 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
                   <Button
                     variant="default"
                     leftSection={<IconArrowBackUp size={14} />}
-                    onClick={() => void takeBack({ id: last.change_id, title: `${last.reason}: ${briefOf(last.memory.content)}` }, memory.id)}
+                    onClick={() => void takeBack({ ids: [last.change_id], title: `${last.reason}: ${briefOf(last.memory.content)}` }, memory.id)}
                   >
                     Undo
                   </Button>

@@ -1,36 +1,49 @@
+import { useMediaQuery } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { IconPin } from "@tabler/icons-react";
+import { IconPin, IconPinFilled } from "@tabler/icons-react";
 import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { isWriting } from "../../app/shortcuts";
-import { PAGE_ROWS, useMemoryPages, type MemoryFilter } from "../../api/queries";
+import { PAGE_ROWS, useChangeEach, useMemoryPages, type MemoryFilter } from "../../api/queries";
 import type { Memory } from "../../api/types";
 import { ProblemBox } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
 import { Kind } from "../../ui/Kind";
 import { State } from "../../ui/State";
-import { dateOf, plural, scopeOf } from "../../ui/words";
+import { dateOf, plural, scopeOf, whenOf } from "../../ui/words";
+import { Bulk, sayEach } from "./Bulk";
 
 const ROW_PX = 38;
-/** What the date column shows: the time that the list is ordered by. */
-const DATED: Record<string, string> = { created: "stored", updated: "changed", importance: "stored", used: "stored" };
+const PHONE_ROW_PX = 64;
+const SORTED = [
+  { order: "importance", name: "importance", about: "most important first" },
+  { order: "used", name: "used", about: "most used first" },
+  { order: "updated", name: "changed", about: "changed last first" },
+  { order: "created", name: "stored", about: "newest first" },
+] as const;
 const OVERSCAN = 12;
 const AHEAD = PAGE_ROWS / 2; // rows beyond those drawn that are asked for, so that they are there when they come
 
 interface Props {
   filter: MemoryFilter;
   filtered: boolean;
+  order: string;
+  setOrder: (order: string) => void;
   chosen: string | undefined;
   open: (id: string) => void;
 }
 
 /** All memories as one long list of which only what is looked at is asked for and drawn. */
-export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
+export function MemoryList({ filter, filtered, order, setOrder, chosen, open: openNow }: Props) {
   const open = useStable(openNow);
+  const rowPx = useMediaQuery("(max-width: 860px)", undefined, { getInitialValueInEffect: false }) === true ? PHONE_ROW_PX : ROW_PX;
+  const [picked, setPicked] = useState<ReadonlyMap<string, Memory>>(new Map());
+  const lastPick = useRef(0);
+  const change = useChangeEach();
   const box = useRef<HTMLDivElement>(null);
   const [total, setTotal] = useState<number>();
   const [at, setAt] = useState(0);
   const key = JSON.stringify(filter);
-  const rows = useVirtualizer({ count: total ?? 0, getScrollElement: () => box.current, estimateSize: () => ROW_PX, overscan: OVERSCAN, useFlushSync: false });
+  const rows = useVirtualizer({ count: total ?? 0, getScrollElement: () => box.current, estimateSize: () => rowPx, overscan: OVERSCAN, useFlushSync: false });
   const items = rows.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
@@ -40,6 +53,8 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
     return Array.from({ length: to - from + 1 }, (_, number) => from + number);
   }, [first, last, total]);
   const asked = useMemoryPages(filter, pages);
+  // What is chosen as it is now: a change here, or of somebody else, made a new version of it.
+  const latest = new Map(asked.flatMap((one) => one.data?.memories ?? []).map((one) => [one.id, one]));
   const known = asked.find((one) => one.data !== undefined)?.data;
   const problem = asked.find((one) => one.error !== null)?.error;
   useEffect(() => {
@@ -47,10 +62,33 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
   }, [known]);
   useEffect(() => {
     setAt(0);
+    setPicked(new Map());
     box.current?.scrollTo(0, 0);
   }, [key]);
+  useEffect(() => rows.measure(), [rowPx]); // eslint-disable-line react-hooks/exhaustive-deps
 
   const memoryAt = (index: number): Memory | undefined => asked[pages.indexOf(Math.floor(index / PAGE_ROWS))]?.data?.memories[index % PAGE_ROWS];
+
+  /** Choose a row or not; with `range` all rows from the one before to it that are there. */
+  const pick = useStable((index: number, range: boolean) => {
+    const memory = memoryAt(index);
+    if (memory === undefined) return;
+    const on = !picked.has(memory.id);
+    const [from, to] = range ? [Math.min(lastPick.current, index), Math.max(lastPick.current, index)] : [index, index];
+    lastPick.current = index;
+    setPicked((before) => {
+      const next = new Map(before);
+      for (let row = from; row <= to; row++) {
+        const one = memoryAt(row);
+        if (one !== undefined && on) next.set(one.id, one);
+        else if (one !== undefined) next.delete(one.id);
+      }
+      return next;
+    });
+  });
+  const pin = useStable((memory: Memory) =>
+    change.mutate({ memories: [memory], act: { parts: { pinned: !memory.pinned } } }, { onSuccess: (done) => sayEach(memory.pinned ? "Unpinned" : "Pinned", [memory], done) }),
+  );
 
   const move = (to: number) => {
     const next = Math.min((total ?? 1) - 1, Math.max(0, to));
@@ -63,6 +101,7 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
       if (isWriting(event.target) || chosen !== undefined || event.ctrlKey || event.metaKey) return;
       if (event.key === "j") move(document.activeElement?.hasAttribute("data-row") === true ? at + 1 : at);
       if (event.key === "k") move(at - 1);
+      if (event.key === "x") pick(at, false);
     };
     window.addEventListener("keydown", listen);
     return () => window.removeEventListener("keydown", listen);
@@ -87,13 +126,17 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
     );
   return (
     <div className="panel flush memories">
-      <div className="memory-head" aria-hidden>
+      {picked.size > 0 && <Bulk picked={[...picked.values()].map((one) => latest.get(one.id) ?? one)} filter={filter} total={total ?? 0} pick={(memories) => setPicked(new Map(memories.map((one) => [one.id, one])))} />}
+      <div className="memory-head">
         <span>kind</span>
         <span>{total === undefined ? "" : plural(total, "memory", "memories")}</span>
         <span>scope</span>
-        <span>importance</span>
-        <span>used</span>
-        <span>{DATED[filter.order ?? "created"]}</span>
+        {SORTED.map((one) => (
+          <button key={one.order} type="button" aria-pressed={order === one.order} title={one.about} onClick={() => setOrder(one.order)}>
+            {one.name}
+            {order === one.order && <span aria-hidden> ↓</span>}
+          </button>
+        ))}
       </div>
       <div className="memory-box" ref={box} tabIndex={-1}>
         <ul style={{ height: rows.getTotalSize() }} aria-busy={total === undefined} aria-label={total === undefined ? "Loading" : `${total} memories`}>
@@ -106,7 +149,7 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
                     <i />
                   </span>
                 ) : (
-                  <Row memory={memory} dateMs={filter.order === "updated" ? memory.updated_at_ms : memory.created_at_ms} index={item.index} chosen={memory.id === chosen} reachable={item.index === at} setAt={setAt} onKey={onKey} open={open} />
+                  <Row memory={memory} index={item.index} chosen={memory.id === chosen} picked={picked.has(memory.id)} reachable={item.index === at} setAt={setAt} onKey={onKey} open={open} pick={pick} pin={pin} />
                 )}
               </li>
             );
@@ -119,42 +162,51 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
 
 interface RowProps {
   memory: Memory;
-  dateMs: number;
   index: number;
   chosen: boolean;
+  picked: boolean;
   reachable: boolean;
   setAt: (index: number) => void;
   onKey: (event: KeyboardEvent, index: number) => void;
   open: (id: string) => void;
+  pick: (index: number, range: boolean) => void;
+  pin: (memory: Memory) => void;
 }
 
 /** One line. It is drawn anew only when it is another one: the list moves under the wheel. */
-const Row = memo(function Row({ memory, dateMs, index, chosen, reachable, setAt, onKey, open }: RowProps) {
+const Row = memo(function Row({ memory, index, chosen, picked, reachable, setAt, onKey, open, pick, pin }: RowProps) {
+  const tabIndex = reachable ? 0 : -1;
+  const Pin = memory.pinned ? IconPinFilled : IconPin;
   return (
-    <button
-      type="button"
-      className="memory"
-      data-row={index}
-      data-chosen={chosen || undefined}
-      data-status={memory.status}
-      tabIndex={reachable ? 0 : -1}
-      onFocus={() => setAt(index)}
-      onKeyDown={(event) => onKey(event, index)}
-      onClick={() => open(memory.id)}
-    >
-      <Kind name={memory.kind} />
-      <span className="memory-text">
-        {memory.pinned && <IconPin size={12} aria-label="pinned" />}
-        {memory.status !== "active" && <State name={memory.status} />} {memory.content.slice(0, 240)}
-        {memory.branch !== null && <span className="faint"> · on branch {memory.branch.name}</span>}
-      </span>
-      <span className="memory-scope">{scopeOf(memory.scope)}</span>
-      <span className="memory-importance" aria-label={`importance ${memory.importance}`} role="img">
-        <i style={{ width: `${memory.importance * 100}%` }} />
-      </span>
-      <span className="num faint">{memory.use_count > 0 ? memory.use_count : "·"}</span>
-      <time className="num faint">{dateOf(dateMs)}</time>
-    </button>
+    <div className="memory-row" data-chosen={chosen || picked || undefined}>
+      <input type="checkbox" aria-label={`Choose: ${memory.content.slice(0, 60)}`} checked={picked} tabIndex={tabIndex} onChange={(event) => pick(index, (event.nativeEvent as MouseEvent).shiftKey)} />
+      <button
+        type="button"
+        className="memory"
+        data-row={index}
+        data-status={memory.status}
+        tabIndex={tabIndex}
+        onFocus={() => setAt(index)}
+        onKeyDown={(event) => onKey(event, index)}
+        onClick={() => open(memory.id)}
+      >
+        <Kind name={memory.kind} />
+        <span className="memory-text">
+          {memory.status !== "active" && <State name={memory.status} />} {memory.content.slice(0, 240)}
+          {memory.branch !== null && <span className="faint"> · on branch {memory.branch.name}</span>}
+        </span>
+        <span className="memory-scope">{scopeOf(memory.scope)}</span>
+        <span className="memory-importance" aria-label={`importance ${memory.importance}`} role="img">
+          <i style={{ width: `${memory.importance * 100}%` }} />
+        </span>
+        <span className="num faint">{memory.use_count > 0 ? memory.use_count : "·"}</span>
+        <time className="num faint" title={`changed ${whenOf(memory.updated_at_ms)}`}>{dateOf(memory.updated_at_ms)}</time>
+        <time className="num faint" title={`stored ${whenOf(memory.created_at_ms)}`}>{dateOf(memory.created_at_ms)}</time>
+      </button>
+      <button type="button" className="memory-pin" aria-pressed={memory.pinned} aria-label={memory.pinned ? "Unpin" : "Pin"} title={memory.pinned ? "Pinned: packed first where a preset pins" : "Pin"} tabIndex={tabIndex} onClick={() => pin(memory)}>
+        <Pin size={15} />
+      </button>
+    </div>
   );
 });
 

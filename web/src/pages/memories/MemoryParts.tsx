@@ -156,6 +156,8 @@ export function Relations({ id, open }: { id: string; open: (id: string) => void
         relations.length === 0 ? (
           <p className="sub">It hangs together with nothing yet. Relations come from what is captured: shared files, causes, parts.</p>
         ) : (
+          <>
+          <Link className="chip chip-link" to={`/graph?around=${id}`}>show them in the graph</Link>
           <ul className="related">
             {relations.map((relation) => {
               const other = memories.find((one) => one.id === (relation.source_id === id ? relation.target_id : relation.source_id));
@@ -174,6 +176,7 @@ export function Relations({ id, open }: { id: string; open: (id: string) => void
               );
             })}
           </ul>
+          </>
         )
       }
     </Answer>
@@ -182,6 +185,8 @@ export function Relations({ id, open }: { id: string; open: (id: string) => void
 
 export function Exposures({ id }: { id: string }) {
   return (
+    <>
+    <Link className="chip chip-link" to={`/traces?memory=${id}`}>all recalls that looked at it</Link>
     <Answer of={useExposures(id)}>
       {(exposures) =>
         exposures.length === 0 ? (
@@ -217,5 +222,6 @@ export function Exposures({ id }: { id: string }) {
         )
       }
     </Answer>
+    </>
   );
 }

@@ -4,9 +4,11 @@ import type { Series } from "../../api/types";
 import { Bars } from "../../ui/Bars";
 import { Panel } from "../../ui/Panel";
 import { LatencyTable, Silences } from "../../ui/Recalled";
+import { axisOf } from "../../ui/axis";
 import { msOf, percentOf, plural, wordsOf } from "../../ui/words";
 
 const still = { isAnimationActive: false };
+const dates = { interval: "equidistantPreserveStart" } as const;
 
 /** The charts, loaded after the figures above them: the library that draws them is the heaviest part of the page. */
 export default function Charts({ series, hourly }: { series: Series; hourly: boolean }) {
@@ -22,6 +24,9 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
     precision: one.precision === null ? null : Math.round(one.precision * 100),
     ...Object.fromEntries(Object.entries(one.tokens)),
   }));
+  const marks = marksOf(series, format);
+  const lines = marks.map(({ when, number }) => ({ x: when, label: String(number), color: "var(--gate)" }));
+  const axis = (most: (bucket: Series["buckets"][number]) => number) => axisOf(Math.max(0, ...series.buckets.map(most)));
   const kinds = Object.keys(series.kinds).slice(0, 7);
   const { feedback } = series;
   return (
@@ -29,19 +34,30 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
       <Panel className="wide" title="Injections and silences" sub={hourly ? "per hour" : "per day"} says={`${injections} injections, ${silences} silences`}>
         <BarChart
           h={210} data={rows} dataKey="when" type="stacked" withLegend legendProps={{ verticalAlign: "top", height: 28 }} gridAxis="x" tickLine="none" maxBarWidth={34}
+          xAxisProps={dates} yAxisProps={axis((one) => one.injections + one.silences)}
           barProps={still} barChartProps={{ accessibilityLayer: false }} series={[{ name: "injected", color: "var(--accent)" }, { name: "silence", color: "var(--chart-quiet)" }]}
+          referenceLines={lines}
         />
+        {marks.length > 0 && (
+          <ol className="marks" aria-label="What changed">
+            {marks.map(({ when, number, about }) => (
+              <li key={number} value={number}>
+                {when}: {about}
+              </li>
+            ))}
+          </ol>
+        )}
       </Panel>
       <Silences of={series.silences} sub="Silence is the default; each has its reason." empty="No silence in this time." />
       <Panel title="Latency" sub="milliseconds, all surfaces" says={series.latency.map((one) => `${one.surface} p95 ${msOf(one.p95_ms)}`).join(", ")}>
-        <LineChart h={150} data={rows} dataKey="when" withLegend legendProps={{ verticalAlign: "top", height: 26 }} gridAxis="x" tickLine="none" curveType="monotone" connectNulls withDots={false} strokeWidth={1.8} lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "p50", color: "var(--chart-1)" }, { name: "p95", color: "var(--chart-2)" }]} />
+        <LineChart h={150} data={rows} dataKey="when" xAxisProps={dates} yAxisProps={axis((one) => Math.max(one.p50_ms, one.p95_ms))} referenceLines={lines} withLegend legendProps={{ verticalAlign: "top", height: 26 }} gridAxis="x" tickLine="none" curveType="monotone" connectNulls withDots={false} strokeWidth={1.8} lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "p50", color: "var(--chart-1)" }, { name: "p95", color: "var(--chart-2)" }]} />
         <LatencyTable rows={series.latency} />
       </Panel>
       <Panel title="Tokens by kind" sub="what the blocks were made of" says={Object.entries(series.kinds).map(([kind, count]) => `${kind} ${count}`).join(", ")}>
         {kinds.length === 0 ? (
           <p className="sub">Nothing was injected in this time.</p>
         ) : (
-          <BarChart h={150} data={rows} dataKey="when" type="stacked" gridAxis="x" tickLine="none" maxBarWidth={26} barProps={still} barChartProps={{ accessibilityLayer: false }} series={kinds.map((name, at) => ({ name, color: `var(--chart-${(at % 7) + 1})` }))} />
+          <BarChart h={150} data={rows} dataKey="when" xAxisProps={dates} yAxisProps={axis((one) => sum(Object.values(one.tokens)))} type="stacked" gridAxis="x" tickLine="none" maxBarWidth={26} barProps={still} barChartProps={{ accessibilityLayer: false }} series={kinds.map((name, at) => ({ name, color: `var(--chart-${(at % 7) + 1})` }))} />
         )}
         <Bars rows={Object.entries(series.kinds).slice(0, 7).map(([name, value], at) => ({ name: wordsOf(name), value, color: `var(--chart-${(at % 7) + 1})` }))} empty="" />
       </Panel>
@@ -49,7 +65,7 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
         {feedback.precision === null ? (
           <p className="sub">Open a trace and say “was useful” or “should not have been injected”. `tacit tune` learns the levels from it.</p>
         ) : (
-          <LineChart h={150} data={rows} dataKey="when" gridAxis="x" tickLine="none" yAxisProps={{ domain: [0, 100] }} unit=" %" connectNulls curveType="linear" lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "precision", color: "var(--accent)" }]} />
+          <LineChart h={150} data={rows} dataKey="when" gridAxis="x" tickLine="none" xAxisProps={dates} yAxisProps={axisOf(100)} unit=" %" connectNulls curveType="linear" lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "precision", color: "var(--accent)" }]} />
         )}
         <h2 className="title cache-title">Prompt cache</h2>
         {series.cache.length === 0 ? (
@@ -63,6 +79,19 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
       </Panel>
     </div>
   );
+}
+
+/** What changed, one entry for each column of the charts in which something did. */
+function marksOf(series: Series, format: Intl.DateTimeFormat) {
+  const found = new Map<string, string[]>();
+  for (const mark of series.marks) {
+    const at = Math.floor((mark.at_ms - series.since_ms) / series.bucket_ms) * series.bucket_ms + series.since_ms;
+    const about = mark.about.join(", ");
+    const words = mark.what === "import" ? `${plural(mark.count, "memory", "memories")} imported from ${about}` : `${about} changed`;
+    const when = format.format(at);
+    found.set(when, [...new Set([...(found.get(when) ?? []), words])]);
+  }
+  return [...found].map(([when, words], at) => ({ when, number: at + 1, about: words.join("; ") }));
 }
 
 const HOSTS: Record<string, string> = { "claude-code": "Claude Code", opencode: "OpenCode" };

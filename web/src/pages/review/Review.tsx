@@ -1,9 +1,7 @@
 import "./review.css";
 import { Button, Checkbox, Group, Kbd, Select, Textarea, TextInput } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
-import { useSearchParams } from "react-router";
 import { isWriting } from "../../app/shortcuts";
 import { useDecide, useDecideAll, useReview, type Decision, type Many, type ReviewFilter } from "../../api/queries";
 import { useLogin } from "../../api/teams";
@@ -11,9 +9,11 @@ import type { Memory, ReviewEntry, ReviewGroups } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Difference } from "../../ui/Difference";
 import { Empty } from "../../ui/Empty";
+import { useFilters } from "../../ui/filters";
 import { Head } from "../../ui/Head";
 import { Kind } from "../../ui/Kind";
 import { briefOf, sayChanged, takeBackLast } from "../../ui/said";
+import { SavedFilters } from "../../ui/SavedFilters";
 import { Origin, ShareMemory } from "../../ui/ShareMemory";
 import { teamOf } from "../../ui/shared";
 import { countOf, dateOf, plural, scopeOf, wordsOf } from "../../ui/words";
@@ -31,9 +31,7 @@ type FilterName = (typeof FILTERS)[number];
 const EVERY: Record<FilterName, string> = { cause: "Every reason", source: "Every source", kind: "Every kind", scope: "Every project" };
 
 export function Component() {
-  const [params, setParams] = useSearchParams();
-  const [text, setText] = useState(params.get("text") ?? "");
-  const [words] = useDebouncedValue(text.trim(), 200);
+  const { params, put, text, setText, words } = useFilters();
   const chosen = Object.fromEntries(FILTERS.flatMap((name) => (params.get(name) === null ? [] : [[name, [params.get(name)!]]])));
   const filter: ReviewFilter = { ...chosen, ...(words !== "" && { text: words }) };
   const filtered = Object.keys(filter).length > 0;
@@ -45,16 +43,6 @@ export function Component() {
     const { change_id } = await decide.mutateAsync({ id: memory.id, action: "accept" });
     sayChanged(`${DONE.accept}: ${briefOf(memory.content)}`, change_id);
   };
-  const put = (name: string, value: string | null) =>
-    setParams(
-      (now) => {
-        if (value === null || value === "") now.delete(name);
-        else now.set(name, value);
-        return now;
-      },
-      { replace: true },
-    );
-  useEffect(() => put("text", words), [words]); // eslint-disable-line react-hooks/exhaustive-deps
   return (
     <>
       <Head title="Review" text="Statements that nobody confirmed, and pairs that contradict each other. You decide." />
@@ -70,6 +58,7 @@ export function Component() {
                 {FILTERS.map((name) => (
                   <GroupSelect key={name} name={name} groups={groups} value={params.get(name)} set={(value) => put(name, value)} />
                 ))}
+                <SavedFilters />
               </div>
               {total === 0 ? (
                 <Empty title="Nothing fits" text={`${plural(waiting, "statement")} wait in all. Other words, or fewer filters.`} to="/review" link="The whole queue" />

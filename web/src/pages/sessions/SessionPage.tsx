@@ -2,6 +2,7 @@ import "./sessions.css";
 import "../../trace/trace.css";
 import { Button, Tooltip } from "@mantine/core";
 import { IconCheck, IconVolume, IconVolumeOff, IconX } from "@tabler/icons-react";
+import { useState } from "react";
 import { Link, useParams } from "react-router";
 import { useMemory, useMute, useSession } from "../../api/queries";
 import type { InjectedMemory, SessionView } from "../../api/types";
@@ -13,7 +14,7 @@ import { RecallList } from "../../ui/RecallList";
 import { SurfaceMark } from "../../ui/SurfaceMark";
 import { countOf, plural, timeOf, whenOf } from "../../ui/words";
 import { LearnedPanel } from "./LearnedPanel";
-import { projectOf } from "./Sessions";
+import { projectOf, titleOf } from "./Sessions";
 
 export function Component() {
   const { host = "", session = "" } = useParams();
@@ -27,10 +28,10 @@ function Whole({ view }: { view: SessionView }) {
   return (
     <>
       <Head
-        title={projectOf(session)}
+        title={titleOf(session)}
         text={
           <>
-            <span className="mono">{session.key}</span>, from {whenOf(session.started_at_ms)}; {plural(session.turn, "turn")}, {plural(session.exposures, "memory", "memories")} given,{" "}
+            {projectOf(session)}, <span className="mono">{session.key}</span>, from {whenOf(session.started_at_ms)}; {plural(session.turn, "turn")}, {plural(session.exposures, "memory", "memories")} given,{" "}
             {countOf(session.tokens)} tokens{session.ended ? "; ended" : ""}
           </>
         }
@@ -60,13 +61,7 @@ function Whole({ view }: { view: SessionView }) {
                   <span className="turn-sum">{turn.exposures.length > 0 ? `${turn.exposures.length} given, ${turn.exposures.reduce((sum, one) => sum + one.tokens, 0)} tokens` : "nothing given"}</span>
                 </header>
                 <RecallList rows={turn.recalls} days={false} />
-                {turn.exposures.length > 0 && (
-                  <ul className="given">
-                    {turn.exposures.map((one) => (
-                      <InjectedRow key={one.memory_id + one.surface} injected={one} />
-                    ))}
-                  </ul>
-                )}
+                <Given turn={turn} />
               </section>
             </li>
           ))}
@@ -79,6 +74,27 @@ function Whole({ view }: { view: SessionView }) {
         </aside>
       </div>
     </>
+  );
+}
+
+/** What a turn was given. A start pack is long and much the same each time: it stays folded until somebody asks. */
+function Given({ turn }: { turn: SessionView["turns"][number] }) {
+  const [unfolded, setUnfolded] = useState(turn.turn > 0);
+  if (turn.exposures.length === 0) return null;
+  if (!unfolded)
+    return (
+      <div className="given">
+        <Button size="compact-xs" variant="subtle" aria-expanded={false} onClick={() => setUnfolded(true)}>
+          Show the start pack: {plural(turn.exposures.length, "memory", "memories")}
+        </Button>
+      </div>
+    );
+  return (
+    <ul className="given">
+      {turn.exposures.map((one) => (
+        <InjectedRow key={one.memory_id + one.surface} injected={one} />
+      ))}
+    </ul>
   );
 }
 

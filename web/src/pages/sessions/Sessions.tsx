@@ -1,21 +1,39 @@
 import "./sessions.css";
+import { Select, TextInput } from "@mantine/core";
+import { IconSearch } from "@tabler/icons-react";
 import { Link } from "react-router";
-import { useSessions } from "../../api/queries";
+import { useProjects, useSessions } from "../../api/queries";
 import type { SessionRow } from "../../api/types";
 import { Empty } from "../../ui/Empty";
+import { useFilters } from "../../ui/filters";
 import { Head } from "../../ui/Head";
 import { Pages } from "../../ui/Pages";
+import { SavedFilters } from "../../ui/SavedFilters";
 import { agoOf, countOf, dayOf, timeOf } from "../../ui/words";
 
 export function Component() {
-  const asked = useSessions();
+  const { params, put, text, setText, words } = useFilters();
+  const cwd = params.get("cwd");
+  const asked = useSessions({ ...(words !== "" && { text: words }), ...(cwd !== null && { cwd }) });
+  const projects = useProjects();
   return (
     <>
       <Head title="Sessions" text="Each session of an agent, turn by turn: what it asked, what it was given, what it already had." />
+      <div className="filters" role="search">
+        <TextInput data-search aria-label="Search sessions" placeholder="Search: first prompt, project, agent" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={270} />
+        <Select aria-label="Project" placeholder="Every project" clearable data={(projects.data ?? []).map(({ project }) => ({ value: project.root, label: project.name }))} value={cwd} onChange={(value) => put("cwd", value)} w={180} />
+        <SavedFilters />
+      </div>
       <Pages
         of={asked}
         rows={(page) => page.sessions}
-        empty={<Empty title="No session yet" text="Start your agent in a project; its first event makes the session." command="tacit install" />}
+        empty={
+          words !== "" || cwd !== null ? (
+            <Empty title="No session matches" text="Other words, or another project." to="/sessions" link="All sessions" />
+          ) : (
+            <Empty title="No session yet" text="Start your agent in a project; its first event makes the session." command="tacit install" />
+          )
+        }
       >
         {(rows) => (
           <ul className="sessions">
@@ -33,12 +51,12 @@ export function Component() {
 
 function Row({ row }: { row: SessionRow }) {
   return (
-    <Link className="session" to={`/sessions/${encodeURIComponent(row.host)}/${encodeURIComponent(row.session_id)}`} data-live={!row.ended || undefined}>
+    <Link className="session" title={row.key} to={`/sessions/${encodeURIComponent(row.host)}/${encodeURIComponent(row.session_id)}`} data-live={!row.ended || undefined}>
       <span className="session-when num">
         {dayOf(row.started_at_ms)} <span className="faint">{timeOf(row.started_at_ms)}</span>
       </span>
       <span className="session-name">
-        <b>{projectOf(row)}</b> <span className="faint mono">{row.key}</span>
+        <span className="faint">{projectOf(row)}</span> <b>{titleOf(row)}</b>
       </span>
       <span className="session-marks">
         {row.agent !== "" && <span className="chip">{row.agent}</span>}
@@ -58,6 +76,13 @@ function Row({ row }: { row: SessionRow }) {
       <span className="session-last faint">{row.ended ? "ended" : agoOf(row.last_signal_at_ms)}</span>
     </Link>
   );
+}
+
+/** What a session is called: its first prompt, or what is known without one. */
+export function titleOf(row: SessionRow): string {
+  const words = row.title.replace(/\s+/g, " ").trim();
+  if (words === "") return `no prompt yet, ${row.session_id}`;
+  return words.length <= 160 ? words : `${words.slice(0, 157).trimEnd()}...`;
 }
 
 export function projectOf(row: SessionRow): string {

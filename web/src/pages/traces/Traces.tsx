@@ -1,21 +1,24 @@
 import "./traces.css";
 import "../../trace/trace.css";
 import { Button, SegmentedControl, Select, TextInput } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
-import { useEffect, useMemo, useState } from "react";
-import { useSearchParams } from "react-router";
+import { useMemo } from "react";
 import { useProjects, useTraces, type TraceFilter } from "../../api/queries";
 import { Empty } from "../../ui/Empty";
+import { useFilters } from "../../ui/filters";
 import { Head } from "../../ui/Head";
+import { MemorySelect } from "../../ui/MemorySelect";
 import { Pages } from "../../ui/Pages";
 import { RecallList } from "../../ui/RecallList";
+import { SavedFilters } from "../../ui/SavedFilters";
 import { SURFACES } from "../../ui/SurfaceMark";
 
+const HOUR_MS = 3_600_000;
+const RANGES_MS: Record<string, number> = { "last hour": HOUR_MS, "last 24 hours": 24 * HOUR_MS, "last 7 days": 7 * 24 * HOUR_MS, "last 30 days": 30 * 24 * HOUR_MS };
+const BETWEEN = "between";
+
 export function Component() {
-  const [params, setParams] = useSearchParams();
-  const [text, setText] = useState(params.get("text") ?? "");
-  const [words] = useDebouncedValue(text, 250);
+  const { params, put, text, setText, words } = useFilters();
   const filter = useMemo<TraceFilter>(() => {
     const given: TraceFilter = {};
     const surface = params.get("surface");
@@ -25,22 +28,11 @@ export function Component() {
     if (words !== "") given.text = words;
     if (params.has("session")) given.session = params.get("session")!;
     if (params.has("cwd")) given.cwd = params.get("cwd")!;
-    return given;
+    if (params.has("memory")) given.memory = params.get("memory")!;
+    return { ...given, ...timesOf(params) };
   }, [params, words]);
   const asked = useTraces(filter);
   const projects = useProjects();
-  useEffect(() => put("text", words), [words]); // eslint-disable-line react-hooks/exhaustive-deps
-
-  function put(name: string, value: string | null) {
-    setParams(
-      (now) => {
-        if (value === null || value === "") now.delete(name);
-        else now.set(name, value);
-        return now;
-      },
-      { replace: true },
-    );
-  }
 
   return (
     <>
@@ -67,6 +59,15 @@ export function Component() {
         />
         <Select aria-label="Surface" placeholder="Every surface" clearable data={SURFACES.map((name) => ({ value: name, label: name.replace("_", " ") }))} value={filter.surface ?? null} onChange={(value) => put("surface", value)} w={150} />
         <Select aria-label="Project" placeholder="Every project" clearable data={(projects.data ?? []).map(({ project }) => ({ value: project.root, label: project.name }))} value={filter.cwd ?? null} onChange={(value) => put("cwd", value)} w={170} />
+        <MemorySelect label="Memory" placeholder="Every memory" value={filter.memory ?? null} set={(id) => put("memory", id)} w={210} />
+        <Select aria-label="Time" placeholder="Any time" clearable data={[...Object.keys(RANGES_MS), BETWEEN]} value={params.get("time")} onChange={(value) => put("time", value)} w={130} />
+        {params.get("time") === BETWEEN && (
+          <>
+            <TextInput type="datetime-local" aria-label="From" value={params.get("from") ?? ""} onChange={(event) => put("from", event.currentTarget.value)} w={190} />
+            <TextInput type="datetime-local" aria-label="Until" value={params.get("until") ?? ""} onChange={(event) => put("until", event.currentTarget.value)} w={190} />
+          </>
+        )}
+        <SavedFilters />
         {filter.session !== undefined && (
           <Button variant="light" onClick={() => put("session", null)}>
             Session {filter.session} ✕
@@ -89,4 +90,14 @@ export function Component() {
       </Pages>
     </>
   );
+}
+
+/** The time asked for. One that counts from now is rounded to the minute, so that the question stays the same for a while. */
+function timesOf(params: URLSearchParams): Pick<TraceFilter, "since_ms" | "until_ms"> {
+  const range = RANGES_MS[params.get("time") ?? ""];
+  if (range !== undefined) return { since_ms: Math.floor(Date.now() / 60_000) * 60_000 - range };
+  const from = Date.parse(params.get("from") ?? "");
+  const until = Date.parse(params.get("until") ?? "");
+  if (params.get("time") !== BETWEEN) return {};
+  return { ...(!Number.isNaN(from) && { since_ms: from }), ...(!Number.isNaN(until) && { until_ms: until }) };
 }

@@ -1,0 +1,218 @@
+"""The long lists in a browser: many chosen and changed at once, sorted, filtered, and filters that are kept."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import expect
+
+from e2e.web.driver import settle
+
+pytestmark = pytest.mark.e2e
+expect.set_options(timeout=60_000)
+
+
+@pytest.fixture
+def depots(web_home, request):
+    """Three memories of one test alone."""
+    name = request.node.name.removeprefix("test_").replace("_", " ")[:30]
+    made = [
+        web_home.api(
+            "/v1/remember",
+            "POST",
+            {"content": f"Depot {place} of {name} keeps {goods}.", "scope": "universal", "kind": "fact"},
+        )["changes"][0]["memory"]
+        for place, goods in (("Aarhus", "tea"), ("Brno", "paper"), ("Cork", "bicycles"))
+    ]
+    yield made
+    for one in made:
+        if stored(web_home, one["id"])["status"] == "active":
+            web_home.api(f"/v1/memories/{one['id']}", "DELETE")
+
+
+def stored(web_home, memory_id: str) -> dict:
+    return web_home.api(f"/v1/memories/{memory_id}")["memory"]
+
+
+def show(go, web_home, memories: list[dict]):
+    """The page with these memories alone, all of them chosen."""
+    name = re.search(r"of (.*) keeps", memories[0]["content"])[1]
+    page = go(f"/ui/memories?text=Depot {name}")
+    rows = page.locator(".memory-row").filter(has_text=name)
+    expect(rows).to_have_count(len(memories))
+    return page, rows
+
+
+def choose_all(page, rows) -> None:
+    rows.first.get_by_role("checkbox").check()
+    rows.last.get_by_role("checkbox").click(modifiers=["Shift"])
+    page.get_by_text("3 chosen").wait_for()
+
+
+def undo_in_toast(page, words: str) -> None:
+    page.locator(".mantine-Notification-root", has_text=words).get_by_role("button", name="Undo").click()
+
+
+def test_many_are_changed_in_one_step_and_taken_back_as_one(go, web_home, depots):
+    page, rows = show(go, web_home, depots)
+    choose_all(page, rows)
+    page.get_by_role("button", name="Pin 3").click()
+    page.get_by_text("Pinned: 3 memories").wait_for()
+    assert [stored(web_home, one["id"])["pinned"] for one in depots] == [True] * 3
+    undo_in_toast(page, "Pinned: 3 memories")
+    page.get_by_text("Taken back", exact=True).first.wait_for()
+    assert [stored(web_home, one["id"])["pinned"] for one in depots] == [False] * 3
+
+    choose_all(page, rows)
+    page.get_by_role("textbox", name="Set the kind").click()
+    page.get_by_role("option", name="decision").click()
+    page.get_by_text("Now decision: 3 memories").wait_for()
+    assert {stored(web_home, one["id"])["kind"] for one in depots} == {"decision"}
+
+    choose_all(page, rows)
+    page.get_by_role("button", name="Forget 3").click()
+    page.get_by_text("Forgotten: 3 memories").wait_for()
+    expect(rows).to_have_count(0)
+    assert {stored(web_home, one["id"])["status"] for one in depots} == {"retired"}
+    page.keyboard.press("u")
+    expect(rows).to_have_count(3)
+    assert {stored(web_home, one["id"])["kind"] for one in depots} == {"decision"}
+
+
+def test_an_undo_of_many_leaves_what_somebody_changed_since(go, web_home, depots):
+    page, rows = show(go, web_home, depots)
+    choose_all(page, rows)
+    page.get_by_role("button", name="Pin 3").click()
+    page.get_by_text("Pinned: 3 memories").wait_for()
+    web_home.api(f"/v1/memories/{depots[1]['id']}", "PATCH", {"importance": 0.33})
+    undo_in_toast(page, "Pinned: 3 memories")
+    page.get_by_text("Taken back: 2 of 3").wait_for()
+    page.get_by_text("was changed again since").wait_for()
+    assert [stored(web_home, one["id"])["pinned"] for one in depots] == [False, True, False]
+    assert stored(web_home, depots[1]["id"])["importance"] == 0.33
+    page.complaints[:] = [text for text in page.complaints if "409" not in text]
+
+
+def test_what_somebody_changed_since_it_was_chosen_is_not_overwritten(go, web_home, depots):
+    page, rows = show(go, web_home, depots)
+    choose_all(page, rows)
+    web_home.api(f"/v1/memories/{depots[0]['id']}", "PATCH", {"content": "Depot Aarhus is closed."})
+    page.get_by_role("button", name="Forget 3").click()
+    page.get_by_text("Forgotten: 2 memories").wait_for()
+    page.get_by_text("1 memory was changed by somebody else").wait_for()
+    assert stored(web_home, depots[0]["id"])["status"] == "active"
+
+
+def test_one_click_pins_a_memory(go, web_home, depots):
+    page, rows = show(go, web_home, depots)
+    row = rows.filter(has_text="Brno")
+    row.get_by_role("button", name="Pin", exact=True).click()
+    row.get_by_role("button", name="Unpin").wait_for()
+    assert stored(web_home, depots[1]["id"])["pinned"]
+    undo_in_toast(page, "Pinned: Depot Brno")
+    row.get_by_role("button", name="Pin", exact=True).wait_for()
+    assert not stored(web_home, depots[1]["id"])["pinned"]
+
+
+def test_columns_sort_and_say_which_date_they_show(go, web_home, depots):
+    web_home.api(f"/v1/memories/{depots[0]['id']}", "PATCH", {"importance": 0.97})
+    page = go("/ui/memories")
+    head = page.locator(".memory-head")
+    rows = page.locator("button.memory")
+    expect(head.get_by_role("button", name="stored")).to_have_attribute("aria-pressed", "true")
+    head.get_by_role("button", name="importance").click()
+    page.wait_for_url("**order=importance*")
+    expect(rows.first).to_contain_text("Depot Aarhus")
+    head.get_by_role("button", name="changed").click()
+    expect(rows.first).to_contain_text("Depot Aarhus")
+    settle(page)
+    dates = [row.locator("time") for row in rows.all()[:8]]
+    changed = [times.first.get_attribute("title") for times in dates]
+    assert all(title.startswith("changed ") for title in changed)
+    assert all(times.last.get_attribute("title").startswith("stored ") for times in dates)
+    days = [times.first.inner_text() for times in dates]
+    assert days == sorted(days, reverse=True)
+
+
+def test_filters_are_kept_under_a_name(go, web_home, depots):
+    page, rows = show(go, web_home, depots)
+    page.get_by_role("button", name="Saved filters").click()
+    page.get_by_label("Save these filters as").fill("our depots")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page = go("/ui/memories")
+    eleventh = page.locator(".memory-row").nth(10)
+    eleventh.wait_for()
+    page.get_by_role("button", name="Saved filters").click()
+    page.get_by_role("button", name="our depots", exact=True).click()
+    page.wait_for_url("**text=Depot*")
+    expect(rows).to_have_count(3)
+    expect(page.get_by_role("textbox", name="Search memories")).to_have_value(re.compile("^Depot "))
+    expect(eleventh).to_have_count(0)
+    page.get_by_role("button", name="Saved filters").click()
+    page.get_by_role("button", name="Delete our depots").click()
+    page.reload()
+    settle(page)
+    page.get_by_role("button", name="Saved filters").click()
+    expect(page.get_by_role("button", name="our depots", exact=True)).to_have_count(0)
+
+
+def test_a_phone_shows_two_lines_of_a_memory(narrow_page, web_home):
+    narrow_page.goto(f"{web_home.base}/ui/memories?text=vat+rates")
+    settle(narrow_page)
+    boxes = [one.bounding_box() for one in narrow_page.locator(".memory-row").all()[:4]]
+    assert all(below["y"] - above["y"] == 64 for above, below in pairwise(boxes))
+    long = narrow_page.locator(".memory-text").filter(has_text="edits config/vat_rates.csv").first
+    assert long.bounding_box()["height"] > 30
+
+
+def test_traces_of_a_time_and_of_a_memory(go, web_home):
+    injected = web_home.api("/v1/timeline?outcome=injected&surface=prompt&limit=1")["recalls"][0]
+    memory = injected["injected"][0]
+    named = web_home.api(f"/v1/timeline?memory={memory}&limit=500")["recalls"]
+    every = web_home.api("/v1/timeline?limit=500")["recalls"]
+    assert injected["id"] in {one["id"] for one in named}
+    assert 0 < len(named) < len(every)
+    page = go(f"/ui/memories/{memory}")
+    page.get_by_role("tab", name="Injected").click()
+    page.get_by_role("link", name="all recalls that looked at it").click()
+    settle(page)
+    expect(page.locator("a.recall")).to_have_count(min(60, len(named)))
+    page.get_by_role("textbox", name="Time").click()
+    page.get_by_role("option", name="last hour").click()
+    page.wait_for_url("**time=last*")
+    lately = [one for one in named if one["at_ms"] >= every[0]["at_ms"] - 3_000_000]
+    assert len(lately) < len(named)
+    expect(page.locator("a.recall")).to_have_count(len(lately))
+
+
+def test_sessions_are_named_by_their_first_prompt_and_found_by_it(go, web_home):
+    all_of_them = web_home.api("/v1/sessions?limit=500")["sessions"]
+    named = next(one for one in all_of_them if len(one["title"].split()) > 4)
+    view = web_home.api(f"/v1/sessions/{named['host']}/{named['session_id']}")["session"]
+    first = next(one for turn in view["turns"] for one in turn["recalls"] if one["surface"] == "prompt")
+    assert first["text"] == named["title"]
+    page = go("/ui/sessions")
+    words = named["title"].split()
+    page.get_by_role("textbox", name="Search sessions").fill(f"{words[-1]} {words[0]}")
+    page.wait_for_url("**text=*")
+    settle(page)
+    sessions = page.locator("a.session")
+    expect(sessions.first).to_contain_text(named["title"])
+    assert 0 < sessions.count() < len(all_of_them)
+    folder = next(row["project"] for row in web_home.api("/v1/projects")["projects"] if row["project"]["name"] == "atlas")
+    page.get_by_role("textbox", name="Search sessions").fill("")
+    page.get_by_role("textbox", name="Project").click()
+    page.get_by_role("option", name="atlas").click()
+    of_atlas = [one for one in all_of_them if one["project_root"] == folder["root"]]
+    expect(sessions).to_have_count(len(of_atlas))
+
+
+def test_the_start_pack_of_a_session_is_folded_until_it_is_asked_for(go, web_home):
+    start = web_home.api("/v1/timeline?surface=start&outcome=injected&limit=1")["recalls"][0]
+    page = go(f"/ui/sessions/{start['session']}")
+    turn = page.get_by_role("region", name="Turn 0")
+    expect(turn.locator(".given li")).to_have_count(0)
+    turn.get_by_role("button", name="Show the start pack").click()
+    expect(turn.locator(".given li")).to_have_count(len(start["injected"]))
