@@ -76,6 +76,8 @@ _BARE = lazy_regex(
 _CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BETWEEN = lazy_regex(r"[\W\d_]+")
 _PLAIN_NAME = lazy_regex(r"^[A-Za-z]+(?:[._-][A-Za-z]+)*\d?$")
+_INFLECTED = lazy_regex(r"^[a-z]{3,}(?:ed|tion|ment|able|ness)$")
+"""English words such as `deleted`."""
 _LONG_RANDOM = lazy_regex(r"^(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+_=-]{20,400}$")
 
 
@@ -106,9 +108,8 @@ def reads_as_code(value: str) -> bool:
     if not _PLAIN_NAME.match(value):
         return False
     parts = parts_of(value)
-    return any(part in _OF_THE_TRADE for part in parts) or (
-        len(parts) == 1 and promise_of(value) != "nothing"
-    )
+    trade = any(part in _OF_THE_TRADE or _INFLECTED.match(part) for part in parts)
+    return trade or (len(parts) == 1 and promise_of(value) != "nothing")
 
 
 def _is_literal(value: str, promise: _Promise, *, quoted: bool, shell: bool) -> bool:

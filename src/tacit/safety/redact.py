@@ -20,6 +20,7 @@ from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
 from tacit.model.scope import Scope
 from tacit.safety.assignments import ASSIGNMENTS
+from tacit.safety.credentials import CREDENTIALS
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.near_words import SHORT, pieces_near
 from tacit.safety.secret_shapes import SHAPES, Finder, Shape
@@ -30,7 +31,14 @@ PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
 """Kinds that are personal data rather than keys to something."""
 
 _Judge = Callable[[str], bool]
-_ALL: tuple[Shape | Finder, ...] = (*SPLIT_SHAPES, *ISSUER_SHAPES, *SHAPES, *VALUE_SHAPES, ASSIGNMENTS)
+_ALL: tuple[Shape | Finder, ...] = (
+    *SPLIT_SHAPES,
+    *ISSUER_SHAPES,
+    *SHAPES,
+    *VALUE_SHAPES,
+    ASSIGNMENTS,
+    CREDENTIALS,
+)
 
 
 def _places_by_word() -> dict[str, tuple[int, ...]]:

@@ -16,7 +16,7 @@ from tacit.text.lazy_regex import lazy_regex
 
 _PLACEHOLDER = lazy_regex(
     r"""^(?:
-      [x*.\-_#?0]{3,} | \W+ | (.)\1+ | <[^>]*>? | \$[({]?\w+.*| \{\{?.*\}?\} | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
+      [x*.\-_#?0]{3,} | \W+ | (.)\1+ | <[^>]*>? | \$[({]?\w+.*| \{\{?.*\}?\} | %\(.* | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
     | (?:your|my|the|some|a|an|any|new|old|dummy|fake|mock|sample|example|placeholder|test(?:ing)?|demo|insert|enter|replace|put|todo)
         (?:[\s_\-.].*|\d*)?
     | .*(?:change[_-]?me|changeit|example|placeholder|redacted|dummy|fake[_-]|[_-]fake|xxx|\*\*\*|\.\.\.|_here\b|-here\b|your[_-]).*
