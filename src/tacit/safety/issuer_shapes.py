@@ -166,7 +166,7 @@ ISSUER_SHAPES: tuple[Shape, ...] = (
     _shape("pgpass", ":5432: :5433: :6432: :3306: :*:", r"(?m:^|(?<=\s))[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.@-]+:(?P<secret>[^\s:]{6,})(?=\s|$)"),
     _shape("cli_password", "sudo", r"\becho\s{1,40}[\"']?(?P<secret>[^\s\"'$|]{4,})[\"']?\s{0,40}\|\s{0,40}sudo\s{1,40}-\w*S"),
     _shape("cli_password", "htpasswd", r"\bhtpasswd\s{1,40}-\w*b\w*\s{1,40}(?:-\w+\s{1,40})*\S+\s{1,40}\S+\s{1,40}[\"']?(?P<secret>[^\s\"'$]{4,})"),
-    _shape("cli_password", "net use", r"(?i:\bnet\s{1,40}use\s{1,40}\S+\s{1,40}\\\\\S+\s{1,40})(?P<secret>[^\s/*]{4,})(?=\s|$)"),
+    _shape("cli_password", "net use", r"(?i:\bnet\s{1,40}use\s{1,40}\S+\s{1,40}\\\\\S+\s{1,40}(?:/user:\S+\s{1,40})?)(?P<secret>[^\s/*]{4,})(?=\s|$)"),
     _shape("secret_assignment", "psk", r"(?i:\bpsk[\"']?\s{0,40}[:=]\s{0,40})[\"']?(?P<secret>[^\s\"']{8,63})"),
     _shape("url_credentials", "jdbc:oracle", r"jdbc:oracle:\w+:[^\s/@]+/(?P<secret>[^\s@]{3,})@"),
     _shape("otp_seed", "otpauth://", r"otpauth://[^\s\"'<>]*?[?&]secret=(?P<secret>[A-Za-z2-7]{12,}=*)"),

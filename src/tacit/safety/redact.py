@@ -19,9 +19,11 @@ import numpy.typing as npt
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
 from tacit.model.scope import Scope
+from tacit.safety.assignments import ASSIGNMENTS
+from tacit.safety.credentials import CREDENTIALS
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.near_words import SHORT, pieces_near
-from tacit.safety.secret_shapes import SHAPES, Shape
+from tacit.safety.secret_shapes import SHAPES, Finder, Shape
 from tacit.safety.value_shapes import SPLIT_SHAPES, VALUE_SHAPES
 from tacit.text.lazy_regex import lazy_regex
 
@@ -29,7 +31,14 @@ PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
 """Kinds that are personal data rather than keys to something."""
 
 _Judge = Callable[[str], bool]
-_ALL = (*SPLIT_SHAPES, *ISSUER_SHAPES, *SHAPES, *VALUE_SHAPES)
+_ALL: tuple[Shape | Finder, ...] = (
+    *SPLIT_SHAPES,
+    *ISSUER_SHAPES,
+    *SHAPES,
+    *VALUE_SHAPES,
+    ASSIGNMENTS,
+    CREDENTIALS,
+)
 
 
 def _places_by_word() -> dict[str, tuple[int, ...]]:
@@ -249,7 +258,7 @@ class Redactor:
             text = self._near(shape, [word for word in shape.held if word in words], text, counts)
         return text
 
-    def _near(self, shape: Shape, words: Sequence[str], text: str, counts: Counter[str]) -> str:
+    def _near(self, shape: Shape | Finder, words: Sequence[str], text: str, counts: Counter[str]) -> str:
         """Apply `shape` where it may find something: everywhere, or as far around `words` as it reaches."""
         if shape.reach is None or len(text) < SHORT:
             return self._apply(shape, text, counts)
@@ -270,20 +279,17 @@ class Redactor:
             text = self._sub(_IBAN, text, "iban", counts, innocent=lambda value: not _is_iban(value))
         return text
 
-    def _apply(self, shape: Shape, text: str, counts: Counter[str]) -> str:
-        has_secret_group = "secret" in shape.pattern.groupindex
-
-        def replace(match: re.Match[str]) -> str:
-            whole = match[0]
-            group = "secret" if has_secret_group and match["secret"] is not None else 0
-            value = match[group]
-            if not value or _MARK.search(value) or self._allowed(value) or shape.innocent(value):
-                return whole
+    def _apply(self, shape: Shape | Finder, text: str, counts: Counter[str]) -> str:
+        pieces: list[str] = []
+        done = 0
+        for start, end in shape.spans(text):
+            value = text[start:end]
+            if _MARK.search(value) or self._allowed(value):
+                continue
             counts[shape.kind] += 1
-            start, end = match.start(group) - match.start(), match.end(group) - match.start()
-            return f"{whole[:start]}{_mark(shape.kind)}{whole[end:]}"
-
-        return shape.pattern.sub(replace, text)
+            pieces += [text[done:start], _mark(shape.kind)]
+            done = end
+        return "".join((*pieces, text[done:])) if pieces else text
 
     def _sub(
         self,

@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tacit.text.lazy_regex import lazy_regex
 
 _PLACEHOLDER = lazy_regex(
     r"""^(?:
-      [x*.\-_#?0]{3,} | \W+ | (.)\1+ | <[^>]*>? | \$[({]?\w+.*| \{\{?.*\}?\} | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
+      [x*.\-_#?0]{3,} | \W+ | (.)\1+ | <[^>]*>? | \$[({]?\w+.*| \{\{?.*\}?\} | %\(.* | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
     | (?:your|my|the|some|a|an|any|new|old|dummy|fake|mock|sample|example|placeholder|test(?:ing)?|demo|insert|enter|replace|put|todo)
         (?:[\s_\-.].*|\d*)?
-    | .*(?:change[_-]?me|changeit|example|placeholder|redacted|dummy|fake[_-]|[_-]fake|xxxx|\*\*\*|\.\.\.|_here\b|-here\b|your[_-]).*
+    | .*(?:change[_-]?me|changeit|example|placeholder|redacted|dummy|fake[_-]|[_-]fake|xxx|\*\*\*|\.\.\.|_here\b|-here\b|your[_-]).*
     | (?:none|null|nil|undefined|true|false|empty|string|str|int|bool|bytes|any|text|password|passwd|pass|secret|token|api[_-]?key|key|value
         |foo|bar|baz|qux|foobar|username|user|admin|root|default|required|optional|env|unset|hidden|masked|is|not|to|in|for|and|or
         |with|of|from|on|at|by|was|are|has|must|should|via|when|will|can|as|it|be|been|using|used|only|missing|invalid|expired|wrong|incorrect
@@ -40,7 +40,7 @@ _CALL = lazy_regex(r"^[A-Za-z_]\w*(?:\.\w+)+\(|^[a-z_]+\[\w")
 """Code that is called or looked up: `match.group(1)`, `tokens[0]`."""
 _NEXT_NAME = lazy_regex(r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=")
 """The next line of settings, behind one without a value."""
-_UUID = lazy_regex(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
+UUID = lazy_regex(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
 _WORD = lazy_regex(r"^[A-Za-z]+$")
 
 
@@ -97,7 +97,7 @@ def _not_prose_secret(value: str) -> bool:
 def _low_entropy(value: str) -> bool:
     """For bare strings beside a secret-like name: hashes and ids of known forms are innocent, as is low entropy."""
     words = [segment for segment in re.split(r"[_/.+=-]", value) if len(segment) >= 3 and segment.isalpha()]
-    return is_placeholder(value) or bool(_UUID.match(value)) or len(words) >= 3 or entropy(value) < 3.2
+    return is_placeholder(value) or bool(UUID.match(value)) or len(words) >= 3 or entropy(value) < 3.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +121,42 @@ class Shape:
     def __post_init__(self) -> None:
         if not self.held:
             object.__setattr__(self, "held", self.keywords)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where secrets of this form stand in `text`, in order."""
+        named = "secret" in self.pattern.groupindex
+        for match in self.pattern.finditer(text):
+            group = "secret" if named and match["secret"] is not None else 0
+            if match[group] and not self.innocent(match[group]):
+                yield match.span(group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finder:
+    """A kind of secret that takes more than a pattern to find.
+
+    Attributes:
+        find: yields where the values stand; looks at each line on its own.
+        keywords: one of them is on every line with a find, in lower case.
+    """
+
+    kind: str
+    keywords: tuple[str, ...]
+    find: Callable[[str], Iterable[tuple[int, int]]]
+    reach: tuple[int, int] | None = (0, 0)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The keywords: `find` is tried near them alone."""
+        return self.keywords
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where secrets of this form stand in `text`, in order, none twice."""
+        done = 0
+        for start, end in sorted(self.find(text)):
+            if start >= done:
+                yield start, end
+                done = end
 
 
 def _shape(

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 
 from tacit.safety.language_shapes import WORDS, Words
+from tacit.safety.ordinary_words import is_ordinary
 from tacit.safety.secret_shapes import REFERENCE, TECHNICAL, Shape, entropy, is_placeholder
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import LATIN_WORD
@@ -25,22 +26,9 @@ _START = r"(?<![\w./-])(?=[\w.-]++(?: [kK]ey)?\\{0,4}[\"'`]?[^\S\n]{0,3}[:=\uff1
 """Where a name begins that a value may follow, and what it may have before the word that tells."""
 _END = r"(?=[\"'`\\.,;:)\]}\u3002\uff0c]{0,3}(?:[ \t]{0,4}(?:$|\n|\r|#|//|--|&&|\|)|,\s|;\s)|[\"'`&;])"
 """Behind a value: the end of the line or of the value, with nothing that goes on like a sentence."""
-_BARE = (
-    r"[^\s\"'`,;<>(){}\[\]\\\u3001\u3002\uff0c\uff1b\u300c\u300d\u300e\u300f\u201c\u201d\u201e\u00ab\u00bb]"
-)
+_BARE = r"[^\s\"'`,;<>(){}\[\]\\\u3001\u3002\uff08\uff09\uff0c\uff1b\u300c\u300d\u300e\u300f\u201c\u201d\u201e\u00ab\u00bb]"
 _QUOTE = r"[\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u300c\u300e]"
 
-_STATES = lazy_regex(
-    r"^(?:[a-z]{2,}(?:ed|ing|tion|sion|ment|ness|able|ible|ity|ance|ence|ally|ful|less|ism|ology|ure|ory|ings|tions|ers|ies)|un[a-z]{3,}"
-    r"|[a-z]{2,}(?:ung|keit|heit|lich|isch|ieren|iert|ción|miento|ado|ada|ement|toire|eur|euse))$",
-    re.IGNORECASE,
-)
-_STAND_IN = lazy_regex(
-    r"^(?:your|my|the|some|any|test|dummy|fake|sample|new|old|db|app|user)[\w-]*(?:pass(?:word|wd)?|pwd|secret|token|key|name)$", re.IGNORECASE
-)  # fmt: skip
-_ORDINARY = frozenset(
-    ["about", "above", "access", "account", "accounts", "actual", "after", "again", "agent", "alias", "aliases", "all", "always", "and", "any", "anything", "apis", "app", "apps", "argument", "arguments", "array", "async", "auto", "aws", "azure", "back", "base", "basic", "bearer", "because", "before", "below", "best", "better", "beyond", "both", "bool", "boolean", "browser", "bucket", "buckets", "build", "builder", "bug", "but", "byte", "bytes", "cache", "call", "callback", "can", "case", "chain", "change", "changes", "char", "chars", "check", "class", "claim", "claims", "clear", "cli", "client", "clients", "cloud", "code", "codes", "column", "common", "complex", "config", "configs", "console", "constant", "context", "cookie", "cookies", "copy", "core", "count", "create", "credential", "credentials", "custom", "daily", "data", "database", "date", "dates", "db", "debug", "default", "defaults", "delete", "detail", "details", "dev", "device", "dialog", "dict", "digest", "disabled", "docs", "document", "done", "double", "each", "edit", "email", "empty", "enabled", "encoded", "end", "endpoint", "enter", "entry", "enum", "env", "error", "errors", "event", "events", "every", "example", "examples", "expiry", "expired", "export", "extra", "fail", "false", "feature", "field", "fields", "file", "files", "first", "fix", "flag", "flags", "float", "flow", "folder", "font", "for", "form", "format", "forms", "forgot", "free", "from", "full", "func", "function", "generic", "get", "global", "group", "groups", "guide", "handle", "handler", "hash", "hashes", "header", "headers", "help", "here", "hidden", "high", "hint", "hints", "history", "host", "how", "html", "http", "https", "icon", "ignore", "import", "in", "index", "info", "init", "inline", "input", "inputs", "int", "integer", "internal", "internals", "into", "is", "issue", "it", "item", "items", "its", "json", "jwt", "keep", "key", "keys", "kind", "kubernetes", "label", "labels", "last", "later", "latest", "layer", "lazy", "length", "level", "library", "limit", "limits", "line", "link", "list", "lists", "literal", "load", "local", "lock", "log", "login", "logs", "long", "loop", "lost", "low", "mail", "main", "make", "manager", "map", "mask", "match", "max", "maybe", "memory", "menu", "message", "meta", "method", "min", "minimum", "mode", "model", "module", "more", "most", "must", "name", "names", "need", "new", "next", "no", "node", "none", "normal", "not", "note", "notes", "nothing", "now", "null", "number", "object", "oauth", "off", "often", "old", "on", "once", "one", "only", "open", "option", "optional", "options", "or", "order", "other", "our", "out", "output", "over", "owner", "page", "pages", "panel", "param", "params", "parent", "parse", "part", "path", "paths", "per", "phrase", "phrases", "place", "plain", "plaintext", "policies", "policy", "pool", "port", "post", "prefix", "print", "private", "process", "profile", "prompt", "prompts", "proper", "props", "proxy", "public", "push", "query", "queue", "random", "range", "rate", "raw", "read", "ready", "real", "reason", "record", "redis", "ref", "refresh", "regex", "region", "release", "reload", "remote", "remove", "repo", "request", "require", "reset", "resource", "response", "rest", "result", "results", "retry", "return", "review", "role", "roles", "root", "rotate", "rotates", "rotation", "row", "rule", "rules", "run", "safe", "salt", "same", "santa", "sauce", "save", "schema", "scheme", "scope", "scopes", "score", "screen", "script", "search", "section", "security", "see", "select", "self", "send", "server", "service", "services", "session", "sessions", "set", "sets", "setting", "settings", "setup", "shape", "share", "short", "should", "show", "sign", "signin", "signup", "simple", "single", "size", "skip", "some", "source", "sources", "space", "spec", "split", "ssl", "ssh", "stage", "staging", "standard", "start", "state", "state", "static", "status", "step", "still", "storage", "store", "stores", "str", "strategy", "stream", "strength", "string", "strings", "strong", "style", "suite", "support", "sync", "system", "table", "tables", "tag", "task", "team", "temp", "template", "test", "tests", "text", "the", "their", "them", "then", "there", "they", "thing", "this", "tier", "time", "timeout", "times", "title", "to", "today", "todo", "token", "tokens", "tool", "tools", "topic", "true", "turn", "two", "type", "types", "typed", "ui", "undefined", "unique", "unit", "unknown", "unless", "until", "up", "update", "upload", "url", "urls", "usage", "use", "used", "user", "username", "users", "uses", "using", "utils", "uuid", "valid", "value", "values", "var", "variable", "variables", "vault", "version", "via", "view", "visible", "void", "volume", "wait", "warn", "weak", "web", "weekly", "what", "when", "where", "which", "while", "who", "why", "widget", "width", "will", "window", "with", "within", "without", "word", "words", "work", "worker", "write", "wrong", "xml", "yaml", "yes", "yet", "you", "your", "zero", "zone", "agility", "angular", "bcrypt", "argon", "argon2", "scrypt", "sha256", "md5", "erforderlich", "leer", "optional", "pflichtfeld", "vergessen", "ändern", "obligatoire", "requis", "oublié", "vide", "facultatif", "obligatorio", "requerido", "vacío", "olvidada", "opcional", "patience", "recipe", "weapon", "ingredient", "garden", "service", "society", "police", "agent", "agents", "handshake", "life", "success", "happiness", "keeping", "meeting"]
-)  # fmt: skip
 _LIKE_CODE = lazy_regex(
     r"^(?:[a-z]+(?:[A-Z][a-z0-9]+)+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|_?[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)*|[a-z]+(?:-[a-z]+)+|[\w.-]+\(.*|\$.*|%.*%|\{.*|/[\w./-]*|~/.*|\.{1,2}/.*"
     r"|[\w.-]+\.(?:json|ya?ml|toml|env|pem|key|txt|py|ts|js|go|md|html|pdf|png)|\d+(?:[.,:/-]\d+)*\w{0,2}|https?:.*|\W+|(?:[A-Z][a-z]+)+|.*\]|[A-Za-z_]+=|\+.*|&\w+|\*+\w*)$"
@@ -77,22 +65,13 @@ def _stripped(value: str) -> str:
     return value.strip().strip("\"'`\\.,;:!?*()[]{}\u201c\u201d\u201e\u00ab\u00bb")
 
 
-def _is_ordinary(word: str) -> bool:
-    """A word of everyday technical prose."""
-    return (
-        word.lower() in _ORDINARY
-        or any(rule.match(word) for rule in (_STATES, _STAND_IN))
-        or is_placeholder(word)
-    )
-
-
 def _no_password(value: str) -> bool:
     """For a value directly behind the name of a password: innocent are words of prose, names in code, paths and placeholders."""
     value = _stripped(value)
-    if len(value) < 4 or _is_ordinary(value) or _LIKE_CODE.match(value):
+    if len(value) < 4 or is_ordinary(value) or _LIKE_CODE.match(value):
         return True
     words = [word for word in _PARTS.split(value) if word]
-    return len(words) > 1 and all(word.isalpha() and _is_ordinary(word) for word in words)
+    return len(words) > 1 and all(word.isalpha() and is_ordinary(word) for word in words)
 
 
 def _no_short_password(value: str) -> bool:
@@ -123,7 +102,7 @@ def _no_mixed_value(value: str) -> bool:
 def _no_foreign_value(value: str) -> bool:
     """For Latin letters within a sentence of another script: innocent are ordinary words."""
     value = _stripped(value)
-    return len(value) < 4 or not value.isascii() or _is_ordinary(value) or bool(_LIKE_CODE.match(value))
+    return len(value) < 4 or not value.isascii() or is_ordinary(value) or bool(_LIKE_CODE.match(value))
 
 
 def _no_opaque(value: str) -> bool:
@@ -282,8 +261,10 @@ SPLIT_SHAPES: tuple[Shape, ...] = (
         rf"(?i:{_START}{_KEY_NAME}){_SET}[\"']?(?P<secret>{_BARE}{{2,100}}\\\r?\n[ \t]{{0,12}}{_BARE}{{3,100}})",
         _no_key, reach=(0, 4),
     ),
+    # A script that answers a prompt: `expect "password:" { send "x\r" }`.
+    _shape("cli_password", "send", r"(?i:\b(?:expect|pass\w{0,8}|pin|parol\w?|senha|clave)\b[^\n]{0,80}?\bsend(?:line|_user)?[ (]{1,3}(?:--[ ])?)[\"'](?P<secret>[^\s\"'$\\]{4,100})(?:\\[rn])?[\"']", is_placeholder, reach=(0, 0)),
 )  # fmt: skip
-"""Values in several pieces: tried before all others, which would take the first piece alone."""
+"""Tried before all others, which would take a part alone: values in several pieces, and answers to a prompt."""
 
 VALUE_SHAPES: tuple[Shape, ...] = (
     # `password = swordfish`, `db password: swordfish`, `"secret": "opensesame"`, also with the quotes of JSON within a text.
@@ -336,6 +317,8 @@ VALUE_SHAPES: tuple[Shape, ...] = (
     _shape("spoken_secret", _KEYS + " pw login cred", rf"(?:^|(?<=[\s\"'`(])){_QUOTE}?(?P<secret>{_BARE}{{5,200}}){_QUOTE}?(?i:\s{{1,3}}(?:is|was|=)\s{{1,3}}(?:the|its|their|our|my|your|a)\s{{1,3}}(?:[\w-]{{1,30}}\s{{1,3}}){{0,3}}(?:password|passwd|passphrase|passcode|token|secret|api[ -]?key|pw|pwd|login|credentials?|creds)\b)", _no_mixed_value, reach=(6, 0)),
     _shape("spoken_secret", "auth login cred", rf"(?i:\b(?:auth|login|creds?|credentials)\b[^\n:]{{0,20}}:\s{{1,3}}[\w.@-]{{2,30}}:)(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
     _shape("spoken_secret", "pass pwd pw token secret key", rf"(?i:\b(?:password|passwd|passphrase|passcode|pwd|pw|token|secret|api[ -]?key|(?-i:pass)(?=\s?[:=]))\b(?:[^\n.:=]{{0,60}}?\s{{0,2}}(?:\bis\b|\bwas\b|\bequals\b|\bbecomes\b|\bto\b|:(?=[\s\"'`])|=)|\s{{0,2}}(?:\u2014|\u2013|->|\u2192))\s{{0,3}}(?:now\s|still\s|again\s)?){_QUOTE}?(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
+    # `scott/tiger@10.0.0.1`, `scott/tiger@db:1521/orcl`, as Oracle and its relatives take it.
+    _shape("url_credentials", "@", r"(?<![\w/.@:-])[A-Za-z][\w.-]{1,30}/(?P<secret>[^\s/@:\"'<>]{4,60})@(?://)?(?:\d{1,3}(?:\.\d{1,3}){3}\b|[\w.-]{1,80}:\d{2,5}(?!\d))", is_placeholder, reach=(0, 0)),
     # `put X into AWS_SECRET_ACCESS_KEY`, in any language: the name of the variable is enough.
     _shape("secret_assignment", _KEYS, r"(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{16,200})[^\S\n]{1,3}[^\W\d_]{1,6}[^\S\n]{1,3}[A-Z]+(?:_[A-Z]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)(?![\w])", _no_opaque, reach=(0, 0)),
     *(shape for words in WORDS for shape in _shapes_of(words)),

@@ -1,0 +1,157 @@
+"""Words of nine languages in whose sentence a secret may stand. Data only; `credentials` looks there.
+
+In: nothing. Out: a pattern per sort of word. Languages with blanks between words come first in a pattern; their words are bounded, as
+`_spaced` says. A row per language: English, German, French, Spanish, Portuguese, Russian; then Chinese, Japanese, Korean.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tacit.text.lazy_regex import lazy_regex
+
+LETTER = r"A-Za-z0-9\u00c0-\u024f\u0400-\u04ff"
+"""Characters of a word in languages with blanks between words, for a class of a pattern."""
+
+
+def _pattern(spaced: str, unspaced: str) -> re.Pattern[str]:
+    """Words of languages with blanks, which begin where no letter stands before them, and of languages without."""
+    return lazy_regex(
+        rf"(?:(?<![{LETTER}])(?:{_joined(spaced)})(?![{LETTER}])|{_joined(unspaced)})", re.IGNORECASE
+    )
+
+
+def _joined(rows: str) -> str:
+    return "|".join(part for row in rows.split("\n") for part in row.strip().split(" ¦ ") if part)
+
+
+PASSWORD = _pattern(
+    r"""pass(?:word|wd|phrase|code|key)s? ¦ pass?words? ¦ pgpass ¦ (?:pre-)?shared keys? ¦ wpa keys? ¦ pwd ¦ pws? ¦ psk ¦ creds? ¦ credentials? ¦ secret (?:word|answer|question)s? ¦ security question
+    [\w-]{0,24}pass(?:wort|wörter)\w{0,4} ¦ [\w-]{0,24}kennw(?:ort|örter)\w{0,4} ¦ (?:wlan|netzwerk)-?schlüssel ¦ geheimwort\w{0,2} ¦ codewort ¦ losung ¦ zugangsdaten ¦ anmeldedaten ¦ passphrase
+    mots? de passe ¦ mdp ¦ clé (?:wifi|wi-fi|wpa\d?|réseau|partagée) ¦ phrases? (?:de passe|secrètes?) ¦ mot secret ¦ identifiants ¦ pass
+    contraseñas? ¦ contrasenas? ¦ clave ¦ (?:el|nuevo) pass ¦ la pass ¦ credencial(?:es)? ¦ palabra secreta ¦ frase (?:secreta|de paso)
+    senhas? ¦ palavras?-passe ¦ chave (?:da rede|do wi-?fi|compartilhada|partilhada) ¦ palavra secreta ¦ credencia(?:l|is) ¦ frase secreta
+    [\w-]{0,12}парол\w{0,4} ¦ общ\w{2,3} ключ\w? ¦ ключ\w? (?:сети|wifi|вайфая|безопасности) ¦ пасс\w? ¦ пассворд\w? ¦ кодов\w{2,3} слов\w{1,3} ¦ секретн\w{2,3} слов\w{1,3} ¦ реквизит\w{1,3} доступа""",
+    r"""密码 ¦ 密碼 ¦ 口令 ¦ 凭据 ¦ 凭证 ¦ 暗号 ¦ 提取码
+    パスワード ¦ パス(?=[、はがをに：:\s（「])|管理者パス ¦ 合い?言葉 ¦ あいことば ¦ パスフレーズ ¦ 認証情報
+    비밀번호 ¦ 비번 ¦ 암호 ¦ 패스워드 ¦ 패스프레이즈""",
+)
+"""A password, whatever it is called."""
+KEY = _pattern(
+    r"""[A-Za-z]{0,12}(?:secret|access|api|private)[_-]?key ¦ (?:[\w-]{0,16}[ _-])?(?:api|access|secret|private|master|signing|encryption|admin|license|licence|product|registration|recovery|backup|aes|hmac|ssh|wpa|app|service)[ _-]?keys? ¦ keys? ¦ tokens? ¦ secrets? ¦ session cookies? ¦ cookies? ¦ pat ¦ serial(?: number)? ¦ webhooks? ¦ sk
+    [\w-]{0,20}schlüssel[ns]? ¦ [\w-]{0,12}token[s]? ¦ [\w-]{0,12}cookies? ¦ geheimnis(?:se)? ¦ seriennummer
+    jetons? ¦ clés? ¦ clefs? ¦ secrets? ¦ numéros? de série ¦ licence
+    claves? ¦ llaves? ¦ secretos? ¦ número de serie ¦ numero de serie ¦ licencia
+    chaves? ¦ segredos? ¦ número de série ¦ numero de serie ¦ licen[cç]a
+    ключ\w{0,3} ¦ токен\w{0,3} ¦ секрет\w{0,3} ¦ кук[аиуе]? ¦ серийн\w{2,3} ¦ лицензи\w{1,2}""",
+    r"""密钥 ¦ 密鑰 ¦ 秘钥 ¦ 私钥 ¦ 令牌 ¦ 序列号 ¦ 注册码 ¦ 激活码 ¦ 授权码 ¦ 许可证
+    トークン ¦ キー ¦ 秘密鍵 ¦ シークレット ¦ シリアル ¦ クッキー ¦ ライセンス ¦ ウェブフック
+    토큰 ¦ 키(?![가-힣]) ¦ 키[는가를은이] ¦ 시크릿 ¦ 쿠키 ¦ 세션값 ¦ 시리얼 ¦ 라이선스 ¦ 인증값 ¦ 웹훅""",
+)
+"""A key, a token, a cookie, a serial number: what consists of random characters. Words that mean much else too."""
+CODE = _pattern(
+    r"""(?-i:PIN)s? ¦ pin (?:code|number|is|was) ¦ puk ¦ otp ¦ totp ¦ steam(?: guard)? ¦ wpa keys? ¦ (?:door|gate|access|entry|alarm|backup|recovery|verification|security|confirmation|login|unlock|one-time|sms|2fa|mfa|auth|lock|safe) codes? ¦ passcode ¦ combination
+    (?:die|der|den|meine|deine|[\w]{2,12}-?)pin ¦ (?-i:[Mm]?TAN) ¦ (?:zugangs|einmal|bestätigungs|sicherheits|freischalt|wiederherstellungs|tür|tor|alarm|entsperr|sms-|backup-)-?codes? ¦ (?:der|den|mit|dem) code ¦ zahlenkombination
+    codes? (?:pin|puk|d['’]accès|de (?:la porte|l['’]alarme|sécurité|vérification|confirmation|validation|secours|récupération|déverrouillage)|secrets?|à usage unique|sms|reçu) ¦ digicode ¦ (?:le|un|mon|ton|votre|son) (?:code|pin)
+    (?:el|mi|tu|su|del|clave) pin ¦ (?-i:NIP) ¦ c[oó]digos? (?:pin|de (?:acceso|verificaci[oó]n|seguridad|confirmaci[oó]n|respaldo|recuperaci[oó]n|la (?:puerta|alarma))) ¦ el c[oó]digo ¦ tu c[oó]digo ¦ su c[oó]digo ¦ clave
+    (?:o|meu|seu|teu|do) pin ¦ c[oó]digos? (?:pin|de (?:acesso|verifica[cç][aã]o|seguran[cç]a|confirma[cç][aã]o|recupera[cç][aã]o|backup|desbloqueio)) ¦ (?:seu|teu|o) c[oó]digo(?: [\w-]{1,12}){0,3} ¦ senha
+    пин\w{0,2} ¦ пин-код\w{0,2} ¦ пук ¦ код\w{0,2} (?:для|из|от|подтверждения|доступа|безопасности|входа|домофона|двери|восстановления) ¦ (?:смс|sms|одноразов\w{2,3})[- ]код\w{0,2} ¦ парол\w{0,4} ¦ ключ\w? сети""",
+    r"""验证码 ¦ 驗證碼 ¦ 校验码 ¦ 动态码 ¦ pin ?码 ¦ puk ?码 ¦ 安全码 ¦ 恢复码 ¦ 备用码 ¦ 密码 ¦ 密碼 ¦ 口令 ¦ 提取码 ¦ 门禁码 ¦ 取件码
+    暗証番号 ¦ 認証コード ¦ 確認コード ¦ 臨時コード ¦ ワンタイム(?:コード|パスワード) ¦ (?:復旧|復元|バックアップ|リカバリ[ー]?|解除|入室|開錠|セキュリティ)(?:用)?コード ¦ パスワード ¦ pinコード ¦ pin ¦ \d桁
+    인증 ?(?:번호|코드) ¦ 비밀번호 ¦ 비번 ¦ 암호 ¦ 핀 ?번호 ¦ 보안 ?코드 ¦ 복구 ?(?:키|코드) ¦ 출입 ?(?:번호|코드) ¦ otp ¦ pin ¦ 일회용 ?(?:번호|코드) ¦ \w자리""",
+)
+"""A code of digits."""
+NO_CODE = _pattern(
+    r"""(?:error|exit|status|response|http|zip|postal|country|area|source|promo|return|currency|language|product|item|article|flight|port|issue|ticket|order|invoice|line|build|version|uid|gid|pid)\w{0,2} ¦ millis\w* ¦ milliseconds ¦ seconds ¦ bytes ¦ rows ¦ files ¦ lines ¦ characters ¦ minutes
+    fehler\w{0,6} ¦ status\w{0,6} ¦ postleitzahl ¦ plz ¦ port ¦ rechnung\w{0,8} ¦ bestell\w{0,8} ¦ artikel\w{0,8} ¦ zeile
+    erreurs? ¦ postal ¦ postaux ¦ retour ¦ facture ¦ commande ¦ port ¦ article ¦ ligne
+    errores ¦ error ¦ postal ¦ puerto ¦ factura ¦ pedido ¦ línea
+    erros? ¦ cep ¦ a porta ¦ porta (?!da|de|do) ¦ fatura ¦ nota fiscal ¦ pedido ¦ linha
+    ошибк\w ¦ порт\w? ¦ индекс ¦ счет\w? ¦ заказ\w? ¦ заявк\w ¦ строк\w""",
+    r"""错误 ¦ 邮编 ¦ 端口 ¦ 订单 ¦ 区号 ¦ 版本 ¦ 行
+    エラー ¦ 郵便 ¦ 〒 ¦ ポート ¦ 注文 ¦ 受注 ¦ 行目
+    에러 ¦ 오류 ¦ 우편 ¦ 포트 ¦ 주문 ¦ 예약 ¦ 사번""",
+)
+"""What other numbers are called."""
+LOGIN = _pattern(
+    r"""log(?:ged|ging)?[ -]?(?:in|on) ¦ sign(?:s|ed|ing)?[ -]?(?:in|on) ¦ log(?:in|on)s? ¦ goes in with ¦ gets in ¦ got in ¦ authenticat\w{1,4} (?:with|as) ¦ unlock(?:s|ed)? ¦ opens? (?:with|on) ¦ lets (?:me|you|us|him|her) in ¦ ssh-add ¦ prompts? (?:me|you|for) ¦ decrypt(?:s|ed)? with ¦ asked me for ¦ leaked
+    einlogg\w{1,3} ¦ eingeloggt ¦ anmeld\w{1,4} ¦ angemeldet ¦ [\w-]{0,12}zugang ¦ login ¦ entsperr\w{1,3} ¦ entpack\w{1,3} ¦ entschlüssel\w{1,3} ¦ einwähl\w{1,3} ¦ authentifizier\w{1,4} ¦ authentifizierung ¦ falscheingabe\w? ¦ reinkomm\w{1,3}
+    (?:se |me |te )?connect\w{1,4} ¦ connexion ¦ (?:me |se |te )?log(?:uer|er|ue|gue|guer) ¦ login ¦ accès ¦ s['’]authentifi\w{1,3} ¦ authentifi\w{1,4} ¦ déverrouill\w{1,4} ¦ déchiffr\w{1,4} ¦ s['’]ouvre avec ¦ identifiants?
+    acceso ¦ acced\w{1,5} ¦ inici\w{1,4} sesi[oó]n ¦ login ¦ logue\w{1,4} ¦ autenti\w{2,5} ¦ desbloque\w{1,4} ¦ dej\w{1,4} entrar ¦ entr(?:ar|o|a|as|as) ¦ conect\w{1,4} ¦ se abre con ¦ me reconoce ¦ desarma\w{0,2} ¦ descifr\w{1,3}
+    acess\w{1,4} ¦ entr(?:ar|a|o|ou|e|ei) ¦ login ¦ log(?:ar|a|uei|ou) ¦ autentic\w{1,5} ¦ desbloque\w{1,4} ¦ inici\w{1,4} sess[aã]o ¦ abre com ¦ conect\w{1,4} ¦ conta ¦ descriptograf\w{1,4}
+    вход\w{0,3} ¦ вой[тд]\w{1,3} ¦ зай[тд]\w{1,3} ¦ захо\w{1,5} ¦ пуска\w{1,3} ¦ пусти\w{1,3} ¦ логин\w{0,3} ¦ авториз\w{2,7} ¦ аутентифик\w{2,6} ¦ разблокир\w{2,6} ¦ доступ\w{0,2} ¦ открыва\w{2,4} ¦ расшифр\w{2,6}""",
+    r"""登录 ¦ 登入 ¦ 登陆 ¦ 账号 ¦ 帐号 ¦ 解锁 ¦ 解压 ¦ 连不上 ¦ 上网 ¦ 进工程模式 ¦ 认证 ¦ 重置 ¦ 泄露 ¦ 泄漏
+    ログイン ¦ サインイン ¦ 認証 ¦ 解除 ¦ 解凍 ¦ 入れ(?:た|ます|る|ちゃ) ¦ 弾かれ ¦ 接続 ¦ ログオン ¦ 流出 ¦ 初期値 ¦ アクセス(?!トークン)
+    로그인 ¦ 접속 ¦ 들어가\w? ¦ 들어오 ¦ 인증 ¦ 잠금 ¦ 풀려 ¦ 먹혀 ¦ 계정 ¦ 유출""",
+)
+"""To get in."""
+SYSTEM = _pattern(
+    r"""vpn ¦ wi-?fi ¦ wlan ¦ wpa\d? ¦ router\w? ¦ hotspot ¦ s?ftp ¦ ssh ¦ rdp ¦ vnc ¦ nas ¦ smtp ¦ imap ¦ ldap ¦ dvr ¦ nvr ¦ kamera ¦ admin(?:-?panel|istrator)? ¦ root ¦ psql ¦ zip ¦ luks ¦ keystore ¦ ansible-vault ¦ filezilla ¦ proxmox ¦ grafana ¦ zabbix ¦ jenkins ¦ gitlab ¦ moodle ¦ odoo ¦ redmine ¦ wordpress ¦ phpmyadmin ¦ minio ¦ rcon ¦ steam ¦ steam guard ¦ (?:svc|service|demo|guest) account
+    benutzer\w{0,4} ¦ nutzer\w{0,3} ¦ konto\w? ¦ admin-panel
+    utilisateur\w? ¦ compte ¦ box ¦ boîte
+    usuario\w? ¦ cuenta ¦ la wifi ¦ enrutador ¦ alarma
+    usuário\w? ¦ utilizador\w? ¦ conta ¦ roteador ¦ câmeras?
+    роутер\w{0,2} ¦ вайфай\w? ¦ юзер\w? ¦ учётк\w ¦ учетк\w ¦ аккаунт\w? ¦ камер\w ¦ рутов\w{2,3} ¦ админ\w{0,4} ¦ гите\w ¦ сервер\w{0,3}""",
+    r"""无线 ¦ 校园网 ¦ 用户名 ¦ 用户 ¦ 管理员 ¦ 摄像头 ¦ 路由器 ¦ 服务器 ¦ 网盘 ¦ 共享
+    ルーター ¦ ユーザー ¦ アカウント ¦ 管理者 ¦ サーバー? ¦ 無線 ¦ 鯖
+    공유기 ¦ 와이파이 ¦ 관리자 ¦ 서버 ¦ 계정 ¦ 나스""",
+)
+"""What one gets into, and as whom."""
+LOCK = _pattern(
+    r"""doors? ¦ (?:front|garden|main|side|back) gate ¦ (?:the|our|my|a) safe ¦ burglar alarm ¦ (?:the|house|office) alarm ¦ lockers? ¦ padlock ¦ intercom ¦ garage ¦ key ?pad ¦ lock ?box ¦ texted ¦ sms ¦ admin mode ¦ parental controls?
+    tür\w{0,10} ¦ haustür ¦ tor ¦ tresor\w? ¦ alarmanlage ¦ alarm ¦ schließfach ¦ spind ¦ garage ¦ schloss ¦ kindersicherung ¦ safe
+    porte ¦ portail ¦ coffre(?:-fort)? ¦ alarme ¦ casier ¦ cadenas ¦ digicode ¦ garage ¦ interphone ¦ contrôle parental
+    puerta ¦ portón ¦ caja fuerte ¦ alarma ¦ taquilla ¦ candado ¦ garaje ¦ portero ¦ cerradura ¦ control parental
+    porta (?:da|de|do) (?!banco)\w+ ¦ portão ¦ cofre ¦ alarme ¦ cacifo ¦ armário ¦ cadeado ¦ garagem ¦ fechadura ¦ interfone
+    двер\w{1,3} ¦ домофон\w{0,2} ¦ сейф\w{0,2} ¦ сигнализаци\w ¦ шкафчик\w? ¦ замо?к\w{0,2} ¦ ворот\w{0,2} ¦ гараж\w{0,2} ¦ подъезд\w{0,2} ¦ калитк\w""",
+    r"""门 ¦ 保险柜 ¦ 保险箱 ¦ 锁 ¦ 柜子 ¦ 储物柜 ¦ 工程模式 ¦ 车库
+    ドア ¦ 玄関 ¦ 金庫 ¦ ロッカー ¦ 鍵 ¦ ロック ¦ オートロック ¦ 南京錠 ¦ 桁
+    현관 ¦ 금고 ¦ 사물함 ¦ 도어락 ¦ 자물쇠 ¦ 문 ¦ 출입 ¦ 월패드 ¦ 관리자 모드 ¦ 경비""",
+)
+"""What a code of digits opens."""
+TYPE = _pattern(
+    r"""type (?:in|that) ¦ typed ¦ typing in ¦ entered ¦ dial\w{0,3} ¦ press\w{0,3} ¦ punch in ¦ opens (?:on|with) ¦ answer(?:s|ed)? ¦ wants ¦ i put
+    eingeb\w{1,3} ¦ eingibt ¦ eingebe ¦ gibst? ¦ gib ¦ getippt ¦ tipp\w{1,3} ¦ drück\w{1,3} ¦ gilt ¦ lautet ¦ ist ¦ öffnet ¦ antwort\w{1,3} ¦ wähl\w{1,3} ¦ gesetzt ¦ vergeben
+    tap(?:e|er|ez|es|é) ¦ saisi\w{1,3} ¦ compos\w{1,3} ¦ est ¦ c['’]est ¦ s['’]ouvre ¦ entr(?:e|er|ez) ¦ fais ¦ mis ¦ à l['’]aide de
+    marc\w{1,5} ¦ tecle\w{1,4} ¦ escrib\w{1,3} ¦ es ¦ introduc\w{1,4} ¦ pon(?:er|go|es|ga|iendo)? ¦ abre ¦ desarma ¦ met\w{1,4} ¦ pulsa\w{0,4} ¦ puse ¦ puso ¦ defin\w{1,3}
+    marc\w{1,5} ¦ digit\w{1,5} ¦ tecl\w{1,5} ¦ é ¦ insir\w{1,3} ¦ coloc\w{1,4} ¦ abre ¦ escrev\w{1,3} ¦ aperta\w{0,3} ¦ defini\w{0,3} ¦ coloquei ¦ continua com
+    набер\w{1,4} ¦ набира\w{1,4} ¦ введ\w{1,4} ¦ ввод\w{1,4} ¦ нажм\w{1,4} ¦ жм\w{1,3} ¦ открыва\w{2,4} ¦ \u2014 ¦ это ¦ задал\w? ¦ поставил\w? ¦ символ\w{0,4}""",
+    r"""输入 ¦ 按 ¦ 填 ¦ 是 ¦ 打 ¦ 开
+    入力 ¦ 入れ ¦ 押 ¦ 打 ¦ です ¦ で開 ¦ は
+    입력 ¦ 눌러 ¦ 누르 ¦ 치고 ¦ 돌리 ¦ 넣 ¦ 열려 ¦ 써 ¦ 쓰""",
+)
+"""To enter something."""
+HASH = _pattern(
+    r"""commits? ¦ sha-?\d* ¦ hash(?:es|ed)? ¦ checksums? ¦ digests? ¦ md5 ¦ revision ¦ rev ¦ merge ¦ uuid ¦ guid ¦ fingerprints? ¦ etag ¦ blob ¦ trace[ -]?id ¦ [\w-]{0,20}[ _-]?ids? ¦ branch ¦ tag ¦ image ¦ layer
+    prüfsumme\w? ¦ fingerabdruck ¦ kennung ¦ bestellung\w{0,8} ¦ empreinte ¦ somme de contrôle ¦ huella ¦ resumen ¦ коммит\w? ¦ хеш\w? ¦ хэш\w? ¦ отпечаток ¦ заявк\w""",
+    "提交 ¦ 哈希 ¦ 校验和 ¦ 指纹 ¦ コミット ¦ ハッシュ ¦ チェックサム ¦ 커밋 ¦ 해시 ¦ 체크섬",
+)
+"""What other random characters are called."""
+PERSON = _pattern(
+    r"""user(?:name)?s? ¦ user (?:id|is) ¦ as ¦ (?:svc|service) account ¦ host(?:name)? ¦ server ¦ database ¦ db ¦ schema ¦ account ¦ tenant ¦ machine ¦ named ¦ called ¦ version ¦ login
+    benutzer\w{0,6} ¦ nutzer ¦ konto ¦ als ¦ rechner ¦ utilisateur ¦ compte ¦ usuario ¦ cuenta ¦ usuário ¦ utilizador ¦ conta ¦ юзер\w? ¦ пользовател\w{1,2} ¦ логин\w? ¦ учётк\w ¦ учетк\w ¦ сервер\w? ¦ хост\w?""",
+    "账号 ¦ 帐号 ¦ 用户名 ¦ 用户 ¦ 学号 ¦ ユーザー名?[はが：:]? ¦ アカウント名?[はが]? ¦ 아이디 ¦ 계정 ¦ 사번",
+)
+"""Directly before a name of somebody or of a machine."""
+_HELD = """
+pas ¦ pwd ¦ pw ¦ psk ¦ cred ¦ secret ¦ shared key ¦ wpa ¦ question ¦ kennw ¦ geheim ¦ codewort ¦ losung ¦ zugang ¦ daten ¦ schlüssel ¦ mdp ¦ phrase ¦ mot ¦ clé ¦ identifi
+contrase ¦ contrasena ¦ clave ¦ palabra ¦ frase ¦ senha ¦ palavra ¦ chave ¦ парол ¦ пасс ¦ ключ ¦ кодов ¦ секрет ¦ реквизит
+密码 ¦ 密碼 ¦ 口令 ¦ 凭 ¦ 暗号 ¦ 提取码 ¦ パス ¦ 合い言葉 ¦ 合言葉 ¦ あいことば ¦ 認証 ¦ 비밀번호 ¦ 비번 ¦ 암호 ¦ 패스
+key ¦ token ¦ cookie ¦ pat ¦ serial ¦ seriennummer ¦ de serie ¦ de série ¦ webhook ¦ sk ¦ jeton ¦ clef ¦ licen ¦ llave ¦ segredo ¦ токен ¦ кук ¦ серийн ¦ лицензи
+密钥 ¦ 密鑰 ¦ 秘钥 ¦ 私钥 ¦ 令牌 ¦ 序列号 ¦ 注册码 ¦ 激活码 ¦ 授权码 ¦ 许可证 ¦ トークン ¦ キー ¦ 秘密鍵 ¦ シークレット ¦ シリアル ¦ クッキー ¦ ライセンス ¦ ウェブフック
+토큰 ¦ 키 ¦ 시크릿 ¦ 쿠키 ¦ 세션 ¦ 시리얼 ¦ 라이선스 ¦ 웹훅 ¦ pin ¦ puk ¦ otp ¦ tan ¦ code ¦ nip ¦ digo ¦ combination ¦ kombination ¦ код ¦ пин ¦ пук ¦ steam
+码 ¦ 碼 ¦ 番号 ¦ コード ¦ 桁 ¦ 번호 ¦ 자리 ¦ 코드 ¦ log ¦ sign ¦ authent ¦ unlock ¦ open ¦ lets ¦ gets in ¦ got in ¦ goes in ¦ prompt ¦ decrypt ¦ asked me ¦ leaked
+einwähl ¦ sperr ¦ entpack ¦ falscheingabe ¦ reinkomm ¦ meld ¦ connect ¦ connexion ¦ accès ¦ ouvr ¦ verrouill ¦ chiffr ¦ acce ¦ inici ¦ entr ¦ conect ¦ abre ¦ reconoce ¦ desarma
+descifr ¦ desbloque ¦ autent ¦ acess ¦ conta ¦ descript ¦ вход ¦ вой ¦ зай ¦ захо ¦ пуск ¦ пуст ¦ логин ¦ авториз ¦ аутент ¦ разблок ¦ доступ ¦ откры ¦ расшифр
+登 ¦ 账号 ¦ 帐号 ¦ 解 ¦ 连不上 ¦ 上网 ¦ 工程模式 ¦ 认证 ¦ 重置 ¦ 泄 ¦ ログイン ¦ ログオン ¦ サインイン ¦ 入れ ¦ 弾かれ ¦ 接続 ¦ アクセス ¦ 流出 ¦ 初期値
+로그인 ¦ 접속 ¦ 들어 ¦ 인증 ¦ 잠금 ¦ 풀려 ¦ 먹혀 ¦ 계정 ¦ 유출 ¦ vpn ¦ wifi ¦ wi-fi ¦ wlan ¦ router ¦ hotspot ¦ ftp ¦ ssh ¦ rdp ¦ vnc ¦ nas ¦ smtp ¦ imap ¦ ldap ¦ dvr ¦ nvr
+kamera ¦ admin ¦ root ¦ psql ¦ zip ¦ luks ¦ vault ¦ filezilla ¦ proxmox ¦ grafana ¦ zabbix ¦ jenkins ¦ gitlab ¦ moodle ¦ odoo ¦ redmine ¦ wordpress ¦ minio ¦ rcon ¦ account
+nutzer ¦ konto ¦ utilisateur ¦ compte ¦ box ¦ boîte ¦ usuario ¦ cuenta ¦ enrutador ¦ alarm ¦ usuário ¦ utilizador ¦ roteador ¦ câmera ¦ роутер ¦ вайфай ¦ юзер ¦ учётк ¦ учетк
+аккаунт ¦ камер ¦ рутов ¦ админ ¦ гите ¦ сервер ¦ 无线 ¦ 校园网 ¦ 用户 ¦ 管理 ¦ 摄像头 ¦ 路由器 ¦ 服务器 ¦ 网盘 ¦ 共享 ¦ ルーター ¦ ユーザー ¦ アカウント ¦ サーバ ¦ 無線 ¦ 鯖
+공유기 ¦ 와이파이 ¦ 관리자 ¦ 서버 ¦ 나스 ¦ door ¦ gate ¦ safe ¦ lock ¦ intercom ¦ garage ¦ texted ¦ sms ¦ parental ¦ tür ¦ tor ¦ tresor ¦ schließfach ¦ spind ¦ schloss
+kindersicherung ¦ porte ¦ portail ¦ coffre ¦ casier ¦ cadenas ¦ interphone ¦ puerta ¦ portón ¦ caja ¦ taquilla ¦ candado ¦ garaje ¦ cerradura ¦ porta ¦ portão ¦ cofre ¦ cacifo
+armário ¦ cadeado ¦ garagem ¦ fechadura ¦ interfone ¦ двер ¦ домофон ¦ сейф ¦ сигнализаци ¦ шкаф ¦ зам ¦ ворот ¦ гараж ¦ подъезд ¦ калитк ¦ 门 ¦ 保险 ¦ 锁 ¦ 柜 ¦ 车库
+ドア ¦ 玄関 ¦ 金庫 ¦ ロッカー ¦ 鍵 ¦ ロック ¦ 南京錠 ¦ 현관 ¦ 금고 ¦ 사물함 ¦ 도어락 ¦ 자물쇠 ¦ 문 ¦ 출입 ¦ 월패드 ¦ 경비
+"""
+KEYWORDS = tuple(part for row in _HELD.split("\n") for part in row.strip().split(" ¦ ") if part)
+"""In lower case, one of them is on every line in which `credentials` finds something."""

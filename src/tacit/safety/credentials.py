@@ -1,0 +1,326 @@
+"""Secrets in a sentence that speaks of access: a value that looks like a credential and like no word, name or number of another sort.
+
+In: a text. Out: where such values stand. The words of the sentence say what may stand in it (`credential_words`), the look of a value says
+what it may be. Neither is enough alone: digits beside "PIN", random characters beside "token", letters with digits beside "password"
+or "log in". Never takes plain words.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from tacit.safety.assignments import reads_as_code
+from tacit.safety.credential_words import (
+    CODE,
+    HASH,
+    KEY,
+    KEYWORDS,
+    LETTER,
+    LOCK,
+    LOGIN,
+    NO_CODE,
+    PASSWORD,
+    PERSON,
+    SYSTEM,
+    TYPE,
+)
+from tacit.safety.ordinary_words import ORDINARY, is_ordinary
+from tacit.safety.secret_shapes import REFERENCE, TECHNICAL, Finder, entropy, is_placeholder
+from tacit.text.lazy_regex import lazy_regex
+
+Look = Literal["random", "groups", "digits", "signs", "mixed", "joined", "none"]
+"""`9f3c1a7e5b2d4860`, `KQ7M-99TR-ZP3D`, `4711`, `Zx!vogel`, `Perro1234`, `mariposa_azul`, anything else."""
+
+_SENTENCE = lazy_regex(
+    r"[^\n\u3002\uff01\uff1f]{1,600}?(?:[.!?\u2026]+(?=\s)|[\u3002\uff01\uff1f\n]|$)", re.MULTILINE
+)
+_VALUE = lazy_regex(
+    rf"(?<![{LETTER}_.$/\\@%{{<=-])(?<!%\()(?<!base64,)(?=[{LETTER}]*[\d!#$%&*+?^~@_.-])[{LETTER}][{LETTER}!#$%&*+?^~@_.:-]{{3,120}}+={{0,2}}(?![/\\(\[{{=])"
+)
+_SPACED_DIGITS = lazy_regex(
+    rf"(?<![{LETTER}_.,:+/-])(?<!\d )(?:\d{{3}} \d{{3}}|\d{{2}}[ -]\d{{2}}[ -]\d{{2}})(?![{LETTER}_:%/-]|[ .,-]\d)"
+)
+_PLAIN_DIGITS = lazy_regex(
+    r"(?<![A-Za-z0-9_.,:+#=/\u2013\"$\u20ac\u00a3\uffe5-])\d{4,8}#?(?![A-Za-z0-9_%\u20ac/:-]|[.,]\d|\s{0,3}[\u2192|\t])"
+)
+_LETTER_CODE = lazy_regex(
+    rf"(?<![{LETTER}_.-])(?=[A-Z\u0410-\u042f]*\d)(?=\d*[A-Z\u0410-\u042f])(?![A-Z]+\d+(?![A-Z]))[A-Z\u0410-\u042f0-9]{{4,8}}(?![{LETTER}_.-])"
+)
+_PAIR = lazy_regex(
+    rf"(?<![{LETTER}_./\\@:-])[{LETTER}][{LETTER}_.@-]{{1,40}}\s?[/\uff0f]\s?(?P<secret>[{LETTER}][{LETTER}!#$%&*+=?^~_.-]{{3,60}})(?![{LETTER}/@(])"
+)
+_CANDIDATE = lazy_regex(rf"\d|[{LETTER}][!#$%*?^~@_.-][{LETTER}!]")
+_NUMBERS = lazy_regex(rf"[{LETTER}_.:-]*\d[{LETTER}_.:=-]*")
+_PROSE = lazy_regex(r"[^\W\d_]|[ ,'\u3001\uff0c\u3002\uff1f]")
+_UNSPACED = lazy_regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ANSWER = 60
+"""A sentence of fewer characters may answer the one before it: `what is the password? > x`."""
+_EDGE = ".:,;?!\u2026-=_&*~+^"
+_GROUPS = lazy_regex(
+    r"^(?:[A-Za-z0-9]{3,8}-){2,7}[A-Za-z0-9]{3,8}$|^(?=\S*\d)(?=\S*[a-z])[a-z0-9]{4,6}-(?=[a-z]*\d)[a-z0-9]{4,6}$"
+)
+_JOINED = lazy_regex(rf"^[{LETTER}]{{2,}}(?:[_.-][{LETTER}]{{1,}}){{1,5}}$")
+_UUID_IN = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_NO_COMPOUND = lazy_regex(
+    r"^(?:(?=[^_]+_)(?:\w*[\u00c0-\u024f\u0400-\u04ff]\w*|[A-Z][a-z]+(?:_[A-Za-z]?[a-z]*)+)|[A-Z\u00c0-\u00de\u0410-\u042f]\w+-(?:\w+-)?[a-z\u0430-\u044f]\w*(?:-\w+)*)$"
+)
+"""Among words with blanks between them: `Facteur_Cheval`, `vila_olímpica`, `Bielefeld-gibts-nicht`; `user_id` and `Admin-Panel` are names."""
+_HEX = lazy_regex(r"^[0-9a-fA-F]{16,}$")
+_LONG = lazy_regex(r"^[A-Za-z0-9+/=_-]{20,400}$")
+_OTHER = lazy_regex(  # what letters with digits also are: colors, dates, versions, tickets, hosts, files, sizes, products, units
+    r"^(?:#[0-9a-f]{3,8}|[0-9a-f]{6,12}|\d[A-Za-z]+|v?\d+(?:[.:_-]\d+)+\S{0,8}|(?-i:[A-Z]{2,12}-\d{1,7})|0x[0-9a-f]+|\d+[A-Za-z%\u20ac]{1,4}|(?-i:[A-Z]{1,6}\d{1,6}|[A-Z]{1,4}-?\d[\d.-]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)|(?:\S*-)?20[0-3]\d-\d\d(?!\d{2}\b)\S*|(?:claude|gpt|gemini|llama)-\S+"
+    r"|[\w.-]+\.(?:com|org|net|io|dev|app|de|fr|es|br|pt|ru|jp|cn|kr|eu|local|internal|lan|intra|example|exemplo|ejemplo|exemple|test|py|js|ts|tsx|jsx|go|rs|rb"
+    r"|java|kt|sh|md|txt|json|ya?ml|toml|ini|conf|cfg|env|pem|key|crt|pub|xml|html?|css|png|jpe?g|svg|pdf|csv|sql|log|lock|zip|gz|tar|exe|dll|so|properties)(?::\d+)?"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)*|(?:windows|office|ubuntu|debian|macos|iphone|ipad|android|python|node|java|php|postgres\w*|mysql|redis|log4\w+|web|web3"
+    r"|covid|gpt|claude|oauth|http|ipv|md|sha|base|utf|latin|iso|rfc|rtx|amd|arm|win|linux|vue|angular|react)[-_. ]?\d[\w.-]*|(?:es|ps|x|s|ec|k|v)\d{1,4}|[a-z]\d+-[a-z]\d+|[A-Z][a-z]+-\d{5,})$",
+    re.IGNORECASE,
+)
+_CODE_NAME = lazy_regex(
+    r"^(?:[A-Za-z.]*[a-z][.]?[A-Z][A-Za-z.]*[$#][A-Za-z]+|(?:[A-Z]+[a-z]+\d{0,2}){2,}[A-Z]*\d?|[A-Z]?[a-z]+(?:\d?[A-Z]+[a-z]*){2,}|(?:[A-Z]+[a-z]*\d{0,2}){3,}[a-z]*|[\w-]+(?:\.[\w-]+){3,}"
+    r"|[A-Za-z]{1,3}\d{1,2}[A-Za-z]{1,3}|CVE-\S+)$"
+)
+"""Names of classes, methods and packages, and words such as `i18n`."""
+_NUMBERED = lazy_regex(r"^[A-Za-z]{1,3}#\d+$|^[A-Za-z-]+#[a-z]+$|^[A-Za-z.]+[#$][a-z]+[A-Z]|^[^#]*#[^#]*#")
+"""`task#001`."""
+_ORDINAL = lazy_regex(r"^\d+[a-z]{1,2}$")
+_JOINTS = lazy_regex(r"[-_.]")
+_HOST = lazy_regex(r"^([a-z]{2,12}(?:[-_.][a-z]{1,8})*)[-_]?\d{1,4}$")
+"""`srv01`, `replica-3`: a machine or a member of a series rather than a password, where no word names one."""
+
+
+class _Sentence:
+    """A sentence, and where its words speak of what."""
+
+    __slots__ = ("_places", "after", "before", "text")
+
+    def __init__(self, text: str, before: str, after: str) -> None:
+        """Take a sentence and those beside it on its line."""
+        self.text = text
+        self.before = before
+        self.after = after
+        self._places: dict[int, list[tuple[int, int]]] = {}
+
+    def near(self, words: re.Pattern[str], start: int, end: int, reach: tuple[int, int] = (120, 80)) -> bool:
+        """Whether one of `words` stands in so many characters before `start` or behind `end`."""
+        places = self._places.get(id(words))
+        if places is None:
+            places = self._places[id(words)] = [match.span() for match in words.finditer(self.text)]
+        return any(
+            start - reach[0] <= last <= start or end <= first <= end + reach[1] for first, last in places
+        )
+
+    def access(self, start: int, end: int) -> bool:
+        """Whether it speaks of getting in, near these places."""
+        return self.near(LOGIN, start, end) or (self.near(SYSTEM, start, end) and self.near(TYPE, start, end))
+
+    def code(self, start: int, end: int) -> bool:
+        """Whether digits at these places open something."""
+        if self.near(NO_CODE, start, end, (24, 14)):
+            return False
+        if self.near(CODE, start, end, (60, 25)) or (
+            len(self.text) < _ANSWER and CODE.search(self.before) and self.near(TYPE, start, end)
+        ):
+            return True
+        combination = self.text[start:end].count("-") == 2
+        return (
+            self.near(LOCK, start, end, (80, 60))
+            and (combination or self.near(TYPE, start, end, (40, 40)))
+            and not self.near(NO_CODE, start, end)
+        )
+
+
+def look_of(value: str) -> Look:
+    """What a value looks like, without its edge of punctuation."""
+    if (
+        len(value) < 4
+        or is_placeholder(value)
+        or REFERENCE.match(value)
+        or _UUID_IN.search(value)
+        or _OTHER.match(value)
+    ):
+        return "none"
+    letters, digits = any(ch.isalpha() for ch in value), any(ch.isdigit() for ch in value)
+    if (
+        letters
+        and digits
+        and (
+            (_HEX.match(value) and len(set(value.lower())) > 7) or (_LONG.match(value) and _is_random(value))
+        )
+    ):
+        return "random"
+    if _GROUPS.match(value) and digits and (not value.islower() or len(set(value)) > 8):
+        groups = value.split("-")
+        odd = sum(not group.isalpha() or group.isupper() for group in groups)
+        if odd >= len(groups) - 1 and (letters or len(groups) >= 4):
+            return "groups"
+    if TECHNICAL.match(value) or not letters:
+        return "none"
+    if _CODE_NAME.match(value):
+        return "none"
+    inner = value.strip("!?#*+~^&")
+    if (
+        any(ch in "!#$%*?^~@" for ch in inner)
+        or (digits and any(ch in "&+" for ch in inner))
+        or value.endswith(("!!", "#"))
+    ):
+        named = _NUMBERED.match(value) or is_ordinary(value.split("#", maxsplit=1)[0])
+        return "none" if ":" in value or value.count("*") > 1 or named else "signs"
+    if digits:
+        return "mixed" if ":" not in value and not _counts(value) else "none"
+    return "joined" if _JOINED.match(value) and not reads_as_code(value) else "none"
+
+
+def _counts(value: str) -> bool:
+    """Whether a number stands beside words in it, as in `8-line`, `Phase-2-scan`, `non-2xx`, or it is an abbreviation such as `C2PA`."""
+    parts = [part for part in _JOINTS.split(value) if part]
+    words = [part.strip("0123456789").lower() for part in parts]
+    single = any(part.isdigit() and len(part) < 2 for part in parts)
+    return (
+        len(parts) > 1
+        and (
+            parts[0].isdigit()
+            or single
+            or any(word in ORDINARY and len(word) > 2 for word in words)
+            or any(_ORDINAL.match(part) for part in parts)
+        )
+    ) or (value.isupper() and len(value) < 7)
+
+
+def _is_random(value: str) -> bool:
+    """Whether no words make it up: capitals, small letters and digits change often."""
+    kinds = ["d" if ch.isdigit() else "u" if ch.isupper() else "l" if ch.isalpha() else "-" for ch in value]
+    changes = sum(a != b for a, b in itertools.pairwise(kinds))
+    return changes >= len(value) / 5 and entropy(value) > 3.2 and sum(ch.isdigit() for ch in value) >= 2
+
+
+def _oddness(value: str) -> int:
+    """How much letters with digits look chosen as a password, from 0 for a name in a series such as `node2`."""
+    host = _HOST.match(value)
+    if host and (is_ordinary(host[1]) or len(host[1]) < 5):
+        return 0
+    digits = sum(ch.isdigit() for ch in value)
+    return (
+        (
+            2
+            if digits > 2 or re.search(r"\d[-_.]?[^\W\d]", value) or any(ch.isupper() for ch in value[1:])
+            else digits - 1
+        )
+        + value[0].isupper()
+        + any(ch in "-_." for ch in value)
+    )
+
+
+def _accepts(sentence: _Sentence, look: Look, start: int, end: int) -> bool:
+    """Whether a value with this look is a secret at this place of the sentence."""
+    value, before = sentence.text[start:end], sentence.text[:start]
+    behind = before[-40:].rstrip(" \u00a0\"'`\u201e\u201c\u00ab:=\uff1a(")
+    if _ends_with(HASH, behind) or (
+        look != "random" and _ends_with(PERSON, behind) and not _ends_with(PASSWORD, behind)
+    ):
+        return False
+    if before.endswith("`") and not sentence.near(PASSWORD, start, end, (40, 0)):
+        return False
+    if look in {"random", "groups"}:
+        named = any(sentence.near(words, start, end) for words in (PASSWORD, KEY, CODE))
+        beside = sentence.before + sentence.after
+        told = (look == "groups" or len(value) > 30) and any(
+            words.search(beside) for words in (PASSWORD, KEY, CODE)
+        )
+        hashed = sentence.near(HASH, start, end, (60, 0)) or bool(HASH.search(sentence.before[-80:]))
+        return (named or told) and not hashed
+    foreign = not sentence.text.isascii() and bool(_UNSPACED.search(sentence.text))
+    if look == "joined":
+        apart = _NO_COMPOUND.match(value) and before.strip() and (value.count("-") != 1)
+        return (foreign or bool(apart)) and _stands_for_word(sentence, start, end)
+    if sentence.near(PASSWORD, start, end, (30, 0)):
+        return True
+    odd = 2 if look == "signs" else _oddness(value)
+    if sentence.near(PASSWORD, start, end) or (
+        len(sentence.text) < _ANSWER and PASSWORD.search(sentence.before)
+    ):
+        return odd > 0
+    return odd > (0 if foreign else 1) and sentence.access(start, end)
+
+
+def _stands_for_word(sentence: _Sentence, start: int, end: int) -> bool:
+    """Whether words that are joined are no name but a password: one is named close by, or access is."""
+    value = sentence.text[start:end]
+    if "-" in value and value.islower():
+        return sentence.near(PASSWORD, start, end, (6, 6))
+    return sentence.near(PASSWORD, start, end, (40, 30)) or sentence.access(start, end)
+
+
+def _ends_with(words: re.Pattern[str], text: str) -> bool:
+    return any(match.end() == len(text) for match in words.finditer(text))
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a sentence is written by somebody rather than code or output: beside what holds digits, most of it is letters and blanks."""
+    words = _NUMBERS.sub("", text)
+    return len(_PROSE.findall(words)) >= 0.75 * len(words)
+
+
+def _values(sentence: _Sentence) -> Iterator[tuple[int, int]]:
+    text = sentence.text
+    for match in _VALUE.finditer(text):
+        start, end = match.start(), match.start() + len(_without_edge(match[0]))
+        value = text[start:end]
+        look = look_of(value)
+        if look != "none" and _accepts(sentence, look, start, end):
+            yield start, end
+    for match in _PAIR.finditer(text):
+        value, before = _without_edge(match["secret"]), text[max(0, match.start() - 24) : match.start()]
+        if (
+            "`" not in before
+            and look_of(value) in ("joined", "mixed", "signs")
+            and any(words.search(before) for words in (PASSWORD, LOGIN, SYSTEM))
+        ):
+            yield match.start("secret"), match.start("secret") + len(value)
+
+
+def _without_edge(value: str) -> str:
+    """A value without the punctuation behind it; `!` belongs to one with digits, and where it is doubled."""
+    bare = value.rstrip(_EDGE)
+    rest = value[len(bare) :]
+    kept = (
+        rest[:1]
+        if rest[:1] == "!" and any(ch.isdigit() for ch in bare)
+        else "!!"
+        if rest.startswith("!!")
+        else ""
+    )
+    return bare + kept
+
+
+def _codes(sentence: _Sentence) -> Iterator[tuple[int, int]]:
+    """Yield digits that open something: beside the name of a code, or typed at a lock."""
+    for pattern in (_PLAIN_DIGITS, _SPACED_DIGITS, _LETTER_CODE):
+        for match in pattern.finditer(sentence.text):
+            digits = "".join(ch for ch in match[0] if ch.isdigit())
+            year = (
+                match[0] == digits
+                and len(digits) == 4
+                and digits[:2] in ("19", "20")
+                and not LOCK.search(sentence.text)
+            )
+            if len(set(match[0])) > 1 and not year and sentence.code(*match.span()):
+                yield match.span()
+
+
+def find_credentials(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where credentials stand in sentences that speak of access."""
+    sentences = [*_SENTENCE.finditer(text)]
+    for at, match in enumerate(sentences):
+        if not (_CANDIDATE.search(match[0]) and _is_prose(match[0])):
+            continue
+        before = sentences[at - 1][0] if at else ""
+        after = sentences[at + 1][0] if at + 1 < len(sentences) and not match[0].endswith("\n") else ""
+        sentence = _Sentence(match[0], "" if before.endswith("\n") else before, after)
+        for start, end in (*_values(sentence), *_codes(sentence)):
+            yield match.start() + start, match.start() + end
+
+
+CREDENTIALS = Finder(kind="spoken_secret", keywords=KEYWORDS, find=find_credentials)
