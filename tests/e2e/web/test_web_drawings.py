@@ -85,7 +85,10 @@ def test_the_axes_of_the_charts_have_round_steps(go):
 def test_the_charts_say_which_settings_changed_and_what_was_imported(go, web_home, tmp_path):
     page = go("/ui/")
     path = tmp_path / "mem0.json"
-    rows = [{"id": f"c{n}", "memory": f"Gate {n} of the yard is painted {c}.", "user_id": "a"} for n, c in enumerate(("red", "blue"))]
+    rows = [
+        {"id": f"c{n}", "memory": f"Gate {n} of the yard is painted {c}.", "user_id": "a"}
+        for n, c in enumerate(("red", "blue"))
+    ]
     path.write_text(json.dumps({"results": rows}))
     assert web_home.run("import", str(path)).returncode == 0
     assert web_home.run("config", "set", "recall.level", "eager").returncode == 0
