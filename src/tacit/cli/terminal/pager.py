@@ -17,6 +17,8 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from typing import TextIO
 
+from tacit.config.environment import variables
+
 OPTION = "--no-pager"
 PAGED = frozenset({
     "config agents", "config diff", "config explain", "config get", "config schema", "context", "devices", "digest", "learned", "list",
@@ -61,7 +63,7 @@ def is_paged(arguments: Sequence[str]) -> bool:
 def paged(arguments: Sequence[str]) -> Generator[None]:
     """Inside, standard output goes through a pager if the command is paged and prints more than the terminal has lines."""
     out = sys.stdout
-    command = pager_command(os.environ) if out.isatty() and is_paged(arguments) else []
+    command = pager_command(variables()) if out.isatty() and is_paged(arguments) else []
     if not command:
         yield
         return
@@ -139,7 +141,7 @@ class PagedOutput(io.TextIOBase):
             self._pager = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
-                env={"LESS": LESS_OPTIONS, **os.environ},
+                env={"LESS": LESS_OPTIONS, **variables()},
                 text=True,
                 encoding=self._out.encoding,
                 errors="replace",
