@@ -1,20 +1,23 @@
 import { Button } from "@mantine/core";
 import { useEffect, useRef } from "react";
-import { renewHealth, useBeginJob, useJobs } from "../../api/queries";
+import { type BegunJob, renewHealth, useBeginJob, useJobs } from "../../api/queries";
 import type { Job } from "../../api/types";
 import { ProblemBox } from "../../ui/Answer";
 import { agoOf, plural } from "../../ui/words";
 
 const NAMES: Record<Job["name"], { title: string; unit: string }> = {
+  backup: { title: "Backup", unit: "page" },
   check: { title: "Check of the store", unit: "step" },
+  purge: { title: "Purge", unit: "byte" },
   reindex: { title: "Renewing vectors", unit: "vector" },
+  rescan: { title: "Search for secrets", unit: "byte" },
 };
 
 /** The long work that can be begun here. While it runs its button keeps the focus, but does nothing. */
 export function BeginJobs() {
   const asked = useJobs();
   const begin = useBeginJob();
-  const press = (name: Job["name"]) => {
+  const press = (name: BegunJob) => {
     // What was heard last says nothing of a daemon that is gone.
     const runs = asked.isSuccess && asked.data.some((one) => one.name === name && one.state === "running");
     const busy = runs || (begin.isPending && begin.variables === name);
