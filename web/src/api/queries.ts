@@ -137,6 +137,16 @@ const recall = (asked: Question, more: { replay_at?: number[] } = {}) =>
 
 export const useRecall = () => useMutation({ mutationFn: (asked: Question) => recall(asked), meta: { quiet: true } });
 
+type WhyNotBody = paths["/v1/why-not"]["post"]["requestBody"]["content"]["application/json"];
+
+/** Why a recall does not give a memory; nothing is stored. */
+export const useWhyNot = () =>
+  useMutation({
+    mutationFn: (asked: { memory: string; trace?: string; text?: string; surface?: Question["surface"]; cwd?: string }) =>
+      body(api.POST("/v1/why-not", { body: asked as WhyNotBody })),
+    meta: { quiet: true },
+  });
+
 /** The same question decided at another threshold, without keeping a trace. */
 export const useDryReplay = (asked: Question | undefined, threshold: number, enabled: boolean) =>
   useQuery({
