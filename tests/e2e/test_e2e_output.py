@@ -105,6 +105,8 @@ def test_long_output_goes_through_the_pager_of_the_environment(full, tmp_path):
     for no_pager in (("--no-pager", "list"), ("list", "--json")):
         assert on_terminal(full, *no_pager, PAGER=pager).count("state_") > 20
     assert on_terminal(full, "list", PAGER="cat").count("state_") > 20
+    assert on_terminal(full, "list", PAGER=pager, CLAUDECODE="1").count("state_") > 20, "an agent's shell"
+    assert on_terminal(full, "list", PAGER=pager, TERM="dumb").count("state_") > 20
     assert not seen.exists()
     piped = full.tacit("list")
     assert piped.stdout.count("state_") > 20
