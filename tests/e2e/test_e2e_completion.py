@@ -23,7 +23,9 @@ def shell(sandbox, tmp_path):
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
     tacit = bin_folder / "tacit"
-    tacit.write_text(f"#!{sys.executable}\nfrom tacit.cli.entry import main\nmain()\n", encoding="utf-8")
+    tacit.write_text(
+        f"#!{sys.executable}\nfrom tacit.cli.terminal.console_script import main\nmain()\n", encoding="utf-8"
+    )
     tacit.chmod(0o755)
 
     def offered(line: str) -> list[str]:
@@ -72,4 +74,4 @@ def test_bash_completes_ids_kinds_scopes_and_settings(sandbox, shell, report):
 
 def test_the_console_script_is_the_one_that_completes():
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
-    assert 'tacit = "tacit.cli.entry:main"' in text
+    assert 'tacit = "tacit.cli.terminal.console_script:main"' in text

@@ -47,7 +47,7 @@ def on_terminal(sandbox, *arguments, typed=b"", lines=24, columns=80, **environm
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     base = {name: value for name, value in sandbox.environment().items() if name not in ("COLUMNS", "LINES")}
     running = subprocess.Popen(
-        [sys.executable, "-m", "tacit.cli.entry", *arguments], cwd=sandbox.project,
+        [sys.executable, "-m", "tacit.cli.terminal.console_script", *arguments], cwd=sandbox.project,
         env={**base, "TERM": "xterm", **environment},
         stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
     )  # fmt: skip
@@ -105,6 +105,8 @@ def test_long_output_goes_through_the_pager_of_the_environment(full, tmp_path):
     for no_pager in (("--no-pager", "list"), ("list", "--json")):
         assert on_terminal(full, *no_pager, PAGER=pager).count("state_") > 20
     assert on_terminal(full, "list", PAGER="cat").count("state_") > 20
+    assert on_terminal(full, "list", PAGER=pager, CLAUDECODE="1").count("state_") > 20, "an agent's shell"
+    assert on_terminal(full, "list", PAGER=pager, TERM="dumb").count("state_") > 20
     assert not seen.exists()
     piped = full.tacit("list")
     assert piped.stdout.count("state_") > 20

@@ -604,7 +604,9 @@ class Engine:
             question=self._question,
         )
         memory = self.show(id_or_prefix, speaker=speaker)
-        return self.visibility(speaker).why_not(explorer.explain(memory, asked))
+        return self.visibility(speaker).why_not(
+            explorer.explain(memory, asked, by_user=speaker is Speaker.USER)
+        )
 
     def visibility(self, speaker: Speaker) -> Visibility:
         """Return the view of the store's records that `speaker` may read."""

@@ -5,10 +5,14 @@ In: the application. Out: Markdown, or roff. A test compares both with the files
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import typer.main
+
+from tacit import __version__
 
 HEAD = """# Commands
 
@@ -37,6 +41,20 @@ MEANINGS = {
     " everything was reported",
     130: "interrupted",
 }
+
+
+ENVIRONMENT = (
+    ("TACIT_HOME", "The folder that holds everything; ~/.tacit without it."),
+    ("TACIT_TOKEN", "A personal token, with which a script speaks as you; see tacit token."),
+    ("PAGER, TACIT_PAGER", "The program that shows long output on a terminal; TACIT_PAGER comes first. Empty or cat = none."),
+    ("NO_COLOR", "Not empty: no colors."),
+    ("COLUMNS", "Width of tables on a terminal, instead of its own."),
+)  # fmt: skip
+FILES = (
+    ("~/.tacit/config.yaml", "Your settings; tacit config explains and changes them."),
+    ("~/.tacit/tacit.db", "The store."),
+    ("~/.tacit/log/", "The log of the daemon and of the hooks."),
+)
 
 
 def exit_codes() -> dict[int, str]:
@@ -114,13 +132,75 @@ def _cell(text: str) -> str:
 
 
 def manual() -> str:
-    """The manual page `tacit(1)`."""
-    from tacit import __version__
-    from tacit.cli.manual import render_manual
+    """The manual page `tacit(1)`: roff with the macros of man(7). The wheel installs it as share/man/man1/tacit.1."""
+    lines = [
+        '.\\" Made by `python -m tacit.cli.reference --man`; do not edit by hand.',
+        f'.TH TACIT 1 "" "Tacit {__version__}" "User Commands"',
+        ".SH NAME",
+        r"tacit \- a memory for coding agents that works without being asked",
+        ".SH SYNOPSIS",
+        ".B tacit",
+        r"\fICOMMAND\fR [\fIARGUMENT\fR ...] [\fIOPTION\fR ...]",
+        ".SH DESCRIPTION",
+        _roff(
+            "Tacit learns from the sessions of coding agents and hands back the few memories that the next action needs."
+            " Commands on memories use a daemon, which starts by itself."
+        ),
+        ".PP",
+        _roff(
+            "Every command takes --help and --json. With --json it prints one JSON document on standard output, and errors as"
+            " one JSON line on standard error. Questions and progress go to standard error. On a terminal, output that is"
+            " longer than the screen goes through a pager; --no-pager before the command turns that off."
+        ),
+    ]
+    panel = ""
+    for name, command in commands().items():
+        title = str(command.rich_help_panel or "")
+        if title != panel:
+            panel = title
+            lines.append(f'.SH "{title.upper()} COMMANDS"')
+        lines += _man_command(name, command)
+    lines.append('.SH "EXIT STATUS"')
+    lines += _man_list((str(code), meaning) for code, meaning in exit_codes().items())
+    lines.append(".SH ENVIRONMENT")
+    lines += _man_list(ENVIRONMENT)
+    lines.append(".SH FILES")
+    lines += _man_list(FILES)
+    return "\n".join(lines) + "\n"
 
-    return render_manual(
-        commands(), exit_codes=exit_codes(), usage=_usage, default=_default, version=__version__
-    )
+
+def _man_command(name: str, command: Any) -> list[str]:
+    parameters = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
+    arguments = [p for p in parameters if p.param_type_name == "argument"]
+    options = [p for p in parameters if p.param_type_name == "option"]
+    written = " ".join(("tacit", name, *(_usage(p) for p in arguments)))
+    lines = [f'.SS "{_escaped(written)}"', _roff(" ".join(str(command.help or "").split()))]
+    entries = [
+        *((_usage(p), p) for p in arguments),
+        *((", ".join((*p.opts, *p.secondary_opts)), p) for p in options),
+    ]
+    for left, parameter in entries:
+        value = _default(parameter)
+        about = " ".join((parameter.help or "").split())
+        said = f"{about} Default: {value.strip('`')}." if value else about
+        lines += [".TP", rf"\fB{_escaped(left)}\fR", _roff(said) or r"\&"]
+    return lines
+
+
+def _man_list(entries: Iterable[tuple[str, str]]) -> list[str]:
+    return [line for left, about in entries for line in (".TP", rf"\fB{_escaped(left)}\fR", _roff(about))]
+
+
+def _roff(text: str) -> str:
+    """Words as roff reads them: what stands between backticks is bold."""
+    parts = re.split(r"`([^`]*)`", text)
+    marked = [rf"\fB{_escaped(part)}\fR" if at % 2 else _escaped(part) for at, part in enumerate(parts)]
+    line = "".join(marked)
+    return rf"\&{line}" if line.startswith((".", "'")) else line
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\e").replace("-", r"\-")
 
 
 if __name__ == "__main__":

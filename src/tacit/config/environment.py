@@ -6,7 +6,7 @@ Every command loads this: nothing of the settings is imported here.
 from __future__ import annotations
 
 import os
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 
 ARRAY_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
@@ -29,6 +29,11 @@ def no_reports_of_onnxruntime() -> None:
     queue in `~/.cache/Microsoft` (https://github.com/microsoft/onnxruntime/pull/27379). Nothing of that is ours to send.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+
+def variables() -> Mapping[str, str]:
+    """All of them: for a program that is started, and for a shell that asks through them."""
+    return os.environ
 
 
 def secret(name: str) -> str:

@@ -248,6 +248,42 @@ def test_the_playground_says_what_each_stage_keeps_and_stores_nothing(go, web_ho
     assert web_home.api("/v1/status")["store"]["traces"] == before
 
 
+def test_a_memory_says_why_a_prompt_does_not_give_it_and_what_lets_it_through(go, web_home, axe_source):
+    memory = memory_of(web_home, "Load tests run")
+    page = go(f"/ui/memories/{memory['id']}")
+    page.get_by_role("tab", name="Why not given?").click()
+    page.get_by_role("textbox", name="Prompt").fill("translate the error messages")
+    page.get_by_role("button", name="Ask why").click()
+    told = page.get_by_role("region", name="Why it is not given")
+    told.get_by_text("It is not given before this prompt").wait_for()
+    asked = {"memory": memory["id"], "text": "translate the error messages", "surface": "prompt"}
+    roots = [row["project"]["root"] for row in web_home.api("/v1/projects")["projects"]]
+    said = [web_home.api("/v1/why-not", "POST", {**asked, "cwd": root}) for root in roots]
+    shown = told.inner_text()
+    (same,) = [reply for reply in said if reply["sentences"][0] in shown]
+    for remedy in same["remedies"]:
+        assert remedy["text"] in shown
+        assert all(step["command"] in shown for step in remedy["steps"])
+    found = page.evaluate(f"{axe_source}; axe.run(document, {{ resultTypes: ['violations'] }})")
+    assert [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")] == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert told.get_by_text("It is not given before this prompt").is_visible()
+
+
+def test_a_trace_leads_to_why_one_of_its_memories_was_not_given(go, web_home):
+    rows = web_home.api("/v1/timeline?limit=200")["recalls"]
+    for row in rows:
+        trace = web_home.api(f"/v1/traces/{row['id']}")["trace"]
+        left = [one["memory_id"] for one in trace["candidates"] if one["memory_id"] not in trace["injected"]]
+        if left and trace["surface"] == "prompt":
+            break
+    page = go(f"/ui/memories/{left[0]}?why={trace['id']}")
+    told = page.get_by_role("region", name="Why it is not given")
+    told.get_by_text("In the recorded recall").wait_for()
+    assert page.get_by_role("tab", name="Why not given?").get_attribute("aria-selected") == "true"
+
+
 def test_tuning_shows_what_it_would_change_and_writes_nothing(go, web_home):
     page = go("/ui/")
     page.get_by_role("button", name="Tune the levels").click()

@@ -124,7 +124,7 @@ def test_bash_breaks_words_at_colons_and_gets_the_rest_of_the_word(capsys):
 
 def test_the_answer_loads_neither_typer_nor_a_command():
     code = (
-        "import sys, tacit.cli.entry as e, os; os.environ.update(_TACIT_COMPLETE='complete_bash', COMP_WORDS='tacit sho', COMP_CWORD='1')\n"
+        "import sys, tacit.cli.terminal.console_script as e, os; os.environ.update(_TACIT_COMPLETE='complete_bash', COMP_WORDS='tacit sho', COMP_CWORD='1')\n"
         "try: e.main()\nexcept SystemExit: pass\n"
         "print(sorted({'typer', 'rich', 'pydantic', 'tacit.cli.main'} & set(sys.modules)))"
     )

@@ -34,8 +34,8 @@ export const useJobs = () =>
     refetchInterval: ({ state }) => (state.status === "success" && state.data?.some((one) => one.state === "running") === true ? LOOK_MS : false),
   });
 
-/** An import is no job to begin: a request waits for it. */
-export type BegunJob = Exclude<Job["name"], "import">;
+/** What can be begun here; the other work is listed while a request waits for it. */
+export type BegunJob = Extract<Job["name"], "check" | "reindex">;
 
 export const useBeginJob = () =>
   useMutation({
@@ -139,6 +139,16 @@ const recall = (asked: Question, more: { replay_at?: number[] } = {}) =>
   body(api.POST("/v1/recall", { body: { ...asked, ...more, store_trace: false } as RecallBody }));
 
 export const useRecall = () => useMutation({ mutationFn: (asked: Question) => recall(asked), meta: { quiet: true } });
+
+type WhyNotBody = paths["/v1/why-not"]["post"]["requestBody"]["content"]["application/json"];
+
+/** Why a recall does not give a memory; nothing is stored. */
+export const useWhyNot = () =>
+  useMutation({
+    mutationFn: (asked: { memory: string; trace?: string; text?: string; surface?: Question["surface"]; cwd?: string }) =>
+      body(api.POST("/v1/why-not", { body: asked as WhyNotBody })),
+    meta: { quiet: true },
+  });
 
 /** The same question decided at another threshold, without keeping a trace. */
 export const useDryReplay = (asked: Question | undefined, threshold: number, enabled: boolean) =>

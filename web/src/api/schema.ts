@@ -13,13 +13,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Store a statement: 201 with the changes, 200 when nothing was stored.
-         * @description The scope is the project of `cwd` unless `scope` names another one. A statement that is known already is merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the answer takes the change back with `POST /v1/undo`.
-         *
-         *     With a personal token, from the page or a terminal it counts as the user's. Otherwise it counts as an agent's and waits for review, unless `user_words` prove it.
-         */
-        post: operations["remember"];
+        /** Store a statement: 201 with the changes, 200 when nothing was stored. */
+        post: operations["post_remember"];
         delete?: never;
         options?: never;
         head?: never;
@@ -33,11 +28,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
-         * @description Filters are combined: each narrows the list. With `text` the list holds the memories found, best first unless `order` is set. `total` counts all memories that match, not only those of this page.
-         */
-        get: operations["list_memories"];
+        /** List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end. */
+        get: operations["get_memories"];
         put?: never;
         post?: never;
         delete?: never;
@@ -53,11 +45,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Find memories by words, in any order and misspelled, and by meaning, best first.
-         * @description Results are ranked by words and by meaning, and the two rankings are combined. Misspelled words are found, too. Recalls are not affected: nothing is injected or traced.
-         */
-        get: operations["search_memories"];
+        /** Find memories by words, in any order and misspelled, and by meaning, best first. */
+        get: operations["get_search"];
         put?: never;
         post?: never;
         delete?: never;
@@ -73,29 +62,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get one memory by its id, or by a unique beginning or end of it, optionally as of a time.
-         * @description The answer has an `etag` for `If-Match`. With `as_of_ms` it is the version that was known at that time.
-         */
-        get: operations["get_memory"];
-        /**
-         * Replace a memory as a whole. The history keeps the old version.
-         * @description Send every field that can be edited; a field that is left out gets its default. It needs `If-Match` with the `etag` that the memory had when you read it.
-         */
-        put: operations["replace_memory"];
+        /** Get one memory by its id, or by a unique beginning or end of it, optionally as of a time. */
+        get: operations["get_memories_id"];
+        /** Replace a memory as a whole; needs `If-Match`. The history keeps the old version. */
+        put: operations["put_memories_id"];
         post?: never;
-        /**
-         * Retire a memory: it is never recalled again, and its history stays.
-         * @description It is no longer recalled or listed as active. `POST /v1/undo` makes it active again; `POST /v1/purge` removes it from all stored data instead.
-         */
-        delete: operations["forget_memory"];
+        /** Retire a memory: it is never recalled again, and its history stays. */
+        delete: operations["delete_memories_id"];
         options?: never;
         head?: never;
-        /**
-         * Change parts of a memory. The history keeps the old version.
-         * @description Fields that are left out stay as they are. `If-Match` prevents that a change of somebody else is overwritten; `POST /v1/undo` takes the change back.
-         */
-        patch: operations["edit_memory"];
+        /** Change parts of a memory. The history keeps the old version. */
+        patch: operations["patch_memories_id"];
         trace?: never;
     };
     "/v1/memories/{id}/supersede": {
@@ -107,11 +84,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Supersede a memory by another statement. The history of the old one stays.
-         * @description The new statement becomes a memory of its own, and the old one ends and names it. Without `kind`, `when` and `scope` it takes them from the old one.
-         */
-        post: operations["supersede_memory"];
+        /** Supersede a memory by another statement. The history of the old one stays. */
+        post: operations["post_memories_id_supersede"];
         delete?: never;
         options?: never;
         head?: never;
@@ -127,11 +101,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Merge a memory into another one that says the same.
-         * @description The memory of the path ends, and the one named by `into` counts its evidence, too. `POST /v1/undo` takes it back.
-         */
-        post: operations["merge_memory"];
+        /** Merge a memory into another one that says the same. */
+        post: operations["post_memories_id_merge"];
         delete?: never;
         options?: never;
         head?: never;
@@ -145,11 +116,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List all versions of a memory, oldest first.
-         * @description Each change of a memory writes a new version, which is kept until the memory is purged.
-         */
-        get: operations["list_memory_versions"];
+        /** All versions of a memory, oldest first. */
+        get: operations["get_memories_id_history"];
         put?: never;
         post?: never;
         delete?: never;
@@ -165,11 +133,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the relations of a memory, strongest first.
-         * @description A relation says that one memory updates, contradicts, extends or resembles another one. `memories` holds the memories at the other ends.
-         */
-        get: operations["list_memory_relations"];
+        /** List the relations of a memory, strongest first. */
+        get: operations["get_memories_id_relations"];
         put?: never;
         post?: never;
         delete?: never;
@@ -185,11 +150,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the injections of a memory, newest first, and whether it was used.
-         * @description An exposure is one injection of the memory into a session, with its turn and its surface.
-         */
-        get: operations["list_memory_exposures"];
+        /** List the injections of a memory, newest first, and whether it was used. */
+        get: operations["get_memories_id_exposures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -207,11 +169,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Report whether a memory was useful.
-         * @description A useful memory counts as used; one that was not useful becomes less important. With `trace_id` the verdict also counts in charts and for `POST /v1/tune`.
-         */
-        post: operations["rate_memory"];
+        /** Report whether a memory was useful. */
+        post: operations["post_memories_id_feedback"];
         delete?: never;
         options?: never;
         head?: never;
@@ -225,10 +184,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get the newest memories and the relations between them.
-         * @description Nodes are the newest memories that match, edges the relations between them. `limit` bounds the nodes.
-         */
+        /** The newest memories and the relations between them. */
         get: operations["get_graph"];
         put?: never;
         post?: never;
@@ -245,11 +201,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the latest changes, newest first, with their reasons and the earlier versions.
-         * @description Each entry is one version as it was written, with the version before it. Entries with the same `change_id` were written together and are undone together.
-         */
-        get: operations["list_changes"];
+        /** List the latest changes, newest first, with their reasons and the earlier versions. */
+        get: operations["get_changes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -267,11 +220,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Remove memories, or all of a project, session or source, from all stored data. This cannot be undone.
-         * @description Name what to remove by exactly one of `ids`, `project`, `session`, `source` and `text`. With `dry_run` the answer lists what would be removed. Backups and exports that this home made are cleaned as well.
-         */
-        post: operations["purge_memories"];
+        /** Remove memories, or all of a project, session or source, from all stored data. This cannot be undone. */
+        post: operations["post_purge"];
         delete?: never;
         options?: never;
         head?: never;
@@ -287,11 +237,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Undo one change as a whole. Ended statements become active again.
-         * @description `id` is the `change_id` of the answer to a write, or of an entry of `GET /v1/changes`. With `memory` only the effect on that memory is taken back.
-         */
-        post: operations["undo_change"];
+        /** Undo one change as a whole. Ended statements become active again. 409 if a later change touched its memories. */
+        post: operations["post_undo"];
         delete?: never;
         options?: never;
         head?: never;
@@ -305,17 +252,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List what waits for the user: pairs that may contradict each other, and unconfirmed statements.
-         * @description Each entry has a `reason` in words. `total` counts the entries that match, `waiting` all entries, and `groups` says how many there are by kind, source, tier, cause and scope.
-         */
-        get: operations["list_review"];
+        /** List what waits for the user: pairs that may contradict each other, and unconfirmed statements. */
+        get: operations["get_review"];
         put?: never;
-        /**
-         * Make one decision on many statements of the review queue. It is one change, which `undo` reverts.
-         * @description Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number matches, nothing is decided.
-         */
-        post: operations["decide_reviews"];
+        /** Make one decision on many statements of the review queue. It is one change, which `undo` reverts. */
+        post: operations["post_review"];
         delete?: never;
         options?: never;
         head?: never;
@@ -331,11 +272,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Decide on one statement of the review queue, by its id, or the beginning or end of it.
-         * @description Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not learned again. `POST /v1/undo` takes the decision back.
-         */
-        post: operations["decide_review"];
+        /** Decide on one statement of the review queue, by its id, or the beginning or end of it. */
+        post: operations["post_review_id"];
         delete?: never;
         options?: never;
         head?: never;
@@ -349,11 +287,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List projects by name.
-         * @description A project is a repository or a folder that sessions ran in. `active` counts its active memories.
-         */
-        get: operations["list_projects"];
+        /** List projects by name. */
+        get: operations["get_projects"];
         put?: never;
         post?: never;
         delete?: never;
@@ -369,11 +304,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get the project of a folder, and other projects that may belong to it.
-         * @description `related` lists projects whose memories may belong to this folder, such as another clone with the same git remote; `notice` is the question that the user has not answered.
-         */
-        get: operations["get_folder_project"];
+        /** Get the project of a folder, and other projects that may belong to it. */
+        get: operations["get_projects_here"];
         put?: never;
         post?: never;
         delete?: never;
@@ -391,11 +323,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Share the memories of the projects that a folder may belong to.
-         * @description From then on the folder and the related projects see the same memories. `POST /v1/projects/separate` takes it back.
-         */
-        post: operations["join_project"];
+        /** Share the memories of the projects that a folder may belong to. Only the user can do this. */
+        post: operations["post_projects_join"];
         delete?: never;
         options?: never;
         head?: never;
@@ -411,11 +340,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares.
-         * @description Memories stay with the project that they were learned in.
-         */
-        post: operations["separate_project"];
+        /** Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares. */
+        post: operations["post_projects_separate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -429,11 +355,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the memories that the team of a project shares in its repository.
-         * @description The files stand below `.tacit/team` of the repository. `joined` says whether this home takes them for the word of teammates.
-         */
-        get: operations["get_repository_team"];
+        /** List the memories that the team of a project shares in its repository. */
+        get: operations["get_team"];
         put?: never;
         post?: never;
         delete?: never;
@@ -451,11 +374,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Take what the team's default branch holds for the word of teammates.
-         * @description The files of the default branch are imported now and after each later change of that branch.
-         */
-        post: operations["join_repository_team"];
+        /** Take what the team's default branch holds for the word of teammates. Only the user can do this. */
+        post: operations["post_team_join"];
         delete?: never;
         options?: never;
         head?: never;
@@ -471,11 +391,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * End the memories that came from the team's files.
-         * @description Memories that the user made their own stay.
-         */
-        post: operations["leave_repository_team"];
+        /** End the memories that came from the team's files. Only the user can do this. */
+        post: operations["post_team_leave"];
         delete?: never;
         options?: never;
         head?: never;
@@ -491,11 +408,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Write a memory into the team's folder of its repository, for the user to commit.
-         * @description It writes one file; nothing is committed or sent.
-         */
-        post: operations["share_in_repository"];
+        /** Write a memory into the team's folder of its repository, for the user to commit. */
+        post: operations["post_team_share"];
         delete?: never;
         options?: never;
         head?: never;
@@ -511,11 +425,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Remove the file of a memory from the team's folder, for the user to commit.
-         * @description Teammates keep the memory until the removal is on the default branch.
-         */
-        post: operations["unshare_in_repository"];
+        /** Remove the file of a memory from the team's folder, for the user to commit. */
+        post: operations["post_team_unshare"];
         delete?: never;
         options?: never;
         head?: never;
@@ -529,17 +440,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the teams of the user on the server.
-         * @description Each team has the user's role; an organization also lists its projects, whose memories may be shared.
-         */
-        get: operations["list_teams"];
+        /** List the teams of the user on the server. */
+        get: operations["get_teams"];
         put?: never;
-        /**
-         * Make a team in an organization. Administrators of the organization can do this.
-         * @description The name has the form `organization/team`.
-         */
-        post: operations["add_team"];
+        /** Make a team in an organization. Administrators of the organization can do this. */
+        post: operations["post_teams"];
         delete?: never;
         options?: never;
         head?: never;
@@ -553,11 +458,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the teams that the user joined, with the number of their memories in this home. Does not ask the server.
-         * @description It answers from this home and works without a connection.
-         */
-        get: operations["list_known_teams"];
+        /** List the teams that the user joined, with the number of their memories in this home. Does not ask the server. */
+        get: operations["get_teams_known"];
         put?: never;
         post?: never;
         delete?: never;
@@ -575,11 +477,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Join an organization: all devices of the user receive what it and its teams share with them.
-         * @description The user must have been added to it before; see `POST /v1/teams/members`.
-         */
-        post: operations["join_team"];
+        /** Join an organization: all devices of the user receive what it and its teams share with them. */
+        post: operations["post_teams_join"];
         delete?: never;
         options?: never;
         head?: never;
@@ -595,11 +494,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Leave a team, or an organization with all its teams. Memories from there end; what the user made their own stays.
-         * @description Shared memories are ended on all devices of the user.
-         */
-        post: operations["leave_team"];
+        /** Leave a team, or an organization with all its teams. Memories from there end; what the user made their own stays. */
+        post: operations["post_teams_leave"];
         delete?: never;
         options?: never;
         head?: never;
@@ -613,17 +509,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the members of a team.
-         * @description Each member has a name, a role, and whether they have joined.
-         */
-        get: operations["list_members"];
+        /** List the members of a team. */
+        get: operations["get_teams_members"];
         put?: never;
-        /**
-         * Add a person to a team, or change their role or name. Administrators can do this.
-         * @description A new member becomes a writer unless `role` says otherwise.
-         */
-        post: operations["put_member"];
+        /** Add a person to a team, or change their role or name. Administrators can do this. */
+        post: operations["post_teams_members"];
         delete?: never;
         options?: never;
         head?: never;
@@ -639,11 +529,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Remove a member from a team, or from an organization with all of its teams. Administrators can do this.
-         * @description Their devices end the shared memories at the next sync.
-         */
-        post: operations["remove_member"];
+        /** Remove a member from a team, or from an organization with all of its teams. Administrators can do this. */
+        post: operations["post_teams_members_remove"];
         delete?: never;
         options?: never;
         head?: never;
@@ -659,11 +546,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Allow the memories of a folder's project to be shared with a team. Administrators can do this.
-         * @description The project is known by its git remote, so that it is the same in every clone.
-         */
-        post: operations["put_team_project"];
+        /** Allow the memories of a folder's project to be shared with a team. Administrators can do this. */
+        post: operations["post_teams_projects"];
         delete?: never;
         options?: never;
         head?: never;
@@ -679,11 +563,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * No longer allow the memories of a project to be shared; name it by a folder or its remote. Administrators of the organization can do this.
-         * @description Memories that are shared already stay shared.
-         */
-        post: operations["remove_team_project"];
+        /** No longer allow the memories of a project to be shared; name it by a folder or its remote. Administrators of the organization can do this. */
+        post: operations["post_teams_projects_remove"];
         delete?: never;
         options?: never;
         head?: never;
@@ -699,11 +580,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Make a service account in an organization, or give it a new token, which is shown only once. Administrators can do this.
-         * @description A service account lets a program, such as CI, search what the team shares. Its token is in the answer and cannot be shown again.
-         */
-        post: operations["put_service_account"];
+        /** Make a service account in an organization, or give it a new token, which is shown only once. Administrators can do this. */
+        post: operations["post_teams_service-accounts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -717,11 +595,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the audit log of a team, newest first. Administrators can see it.
-         * @description Each entry has a number that counts up; send the smallest as `before` for older ones.
-         */
-        get: operations["list_audit"];
+        /** List the audit log of a team, newest first. Administrators can see it. */
+        get: operations["get_teams_audit"];
         put?: never;
         post?: never;
         delete?: never;
@@ -737,11 +612,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get everything that the server holds about the user in their teams: memberships, shared memories, requests.
-         * @description It serves requests for one's own data.
-         */
-        get: operations["get_owned"];
+        /** Get everything that the server holds about the user in their teams: memberships, shared memories, requests. */
+        get: operations["get_teams_mine"];
         put?: never;
         post?: never;
         delete?: never;
@@ -757,17 +629,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the waiting requests to share: the user's own, and those that they may decide.
-         * @description With `every` those that were decided are listed, too.
-         */
-        get: operations["list_share_requests"];
+        /** List the waiting requests to share: the user's own, and those that they may decide. */
+        get: operations["get_teams_requests"];
         put?: never;
-        /**
-         * Ask a team to share a memory. Teammates get it when a reviewer has accepted it.
-         * @description The words, kind and trigger of the memory are sent to the server. A request that waits already is not made again.
-         */
-        post: operations["request_sharing"];
+        /** Ask a team to share a memory. Teammates get it when a reviewer has accepted it. */
+        post: operations["post_teams_requests"];
         delete?: never;
         options?: never;
         head?: never;
@@ -783,11 +649,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it.
-         * @description Reviewers accept or refuse; the author withdraws.
-         */
-        post: operations["decide_share_request"];
+        /** Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it. */
+        post: operations["post_teams_requests_decide"];
         delete?: never;
         options?: never;
         head?: never;
@@ -803,11 +666,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Stop sharing a memory with teams. Each device ends it at its next sync.
-         * @description With `purge` it is removed with its history from the server and every device.
-         */
-        post: operations["unshare_memory"];
+        /** Stop sharing a memory with teams. Each device ends it at its next sync. */
+        post: operations["post_teams_unshare"];
         delete?: never;
         options?: never;
         head?: never;
@@ -821,17 +681,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get what is known of the sync of this home, without asking the server.
-         * @description It has the account, the device, the last exchange and the last error. `logged_in` says whether there is a login.
-         */
+        /** Get what is known of the sync of this home, without asking the server. */
         get: operations["get_sync"];
         put?: never;
-        /**
-         * Exchange with the server now.
-         * @description It sends what changed here and receives what changed elsewhere. The daemon does it in the background as well.
-         */
-        post: operations["sync"];
+        /** Exchange with the server now. */
+        post: operations["post_sync"];
         delete?: never;
         options?: never;
         head?: never;
@@ -847,11 +701,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Join an account of a server. With `dry_run` only say how many memories would leave.
-         * @description The first device of an account needs the code of an invitation and gets a recovery phrase; further devices need both. From then on memories that may leave the machine are exchanged in encrypted form.
-         */
-        post: operations["log_in"];
+        /** Join an account of a server. With `dry_run` only say how many memories would leave. */
+        post: operations["post_sync_login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -867,11 +718,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams.
-         * @description Open `url` of the answer in a browser, then poll `POST /v1/sync/sign-in/finish`.
-         */
-        post: operations["begin_sign_in"];
+        /** Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams. */
+        post: operations["post_sync_sign-in"];
         delete?: never;
         options?: never;
         head?: never;
@@ -887,11 +735,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`.
-         * @description Until the user has signed in, the answer says that it is not done.
-         */
-        post: operations["finish_sign_in"];
+        /** Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`. */
+        post: operations["post_sync_sign-in_finish"];
         delete?: never;
         options?: never;
         head?: never;
@@ -907,11 +752,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Leave the account. Memories that teams share end here; all others stay.
-         * @description The server refuses this device from then on, if it can be reached.
-         */
-        post: operations["log_out"];
+        /** Leave the account. Memories that teams share end here; all others stay. */
+        post: operations["post_sync_logout"];
         delete?: never;
         options?: never;
         head?: never;
@@ -927,11 +769,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Make a code with which one more device may log in, once and within an hour.
-         * @description Enter the code and the recovery phrase on the new device.
-         */
-        post: operations["invite_device"];
+        /** Make a code with which one more device may log in, once and within an hour. */
+        post: operations["post_sync_invites"];
         delete?: never;
         options?: never;
         head?: never;
@@ -945,11 +784,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the devices of the account, as the server knows them.
-         * @description Revoked devices are listed, too, with the time of the revocation.
-         */
-        get: operations["list_devices"];
+        /** List the devices of the account, as the server knows them. */
+        get: operations["get_sync_devices"];
         put?: never;
         post?: never;
         delete?: never;
@@ -967,55 +803,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Refuse a device of the account from now on.
-         * @description The server accepts nothing from it any more. What it received before stays on it.
-         */
-        post: operations["revoke_device"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/export": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get an export of memories as text.
-         * @description A lossless export (`jsonl`) has all versions, relations and the signature of this home; Markdown has what is remembered now. A caller without the user's authority gets no restricted memories.
-         */
-        get: operations["export_memories"];
-        put?: never;
-        /**
-         * Write an export of memories to a new file, which only the user can read.
-         * @description Purges and rescans for secrets clean the file, too. A caller without the user's authority gets no restricted memories.
-         */
-        post: operations["write_export"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/import": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
-         * @description Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says that it is the user's own. Send a file of this machine as `path`, any other as `content`. A second import adds nothing.
-         */
-        post: operations["import_memories"];
+        /** Refuse a device of the account from now on. */
+        post: operations["post_sync_devices_revoke"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1029,11 +818,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the defined kinds.
-         * @description A kind sets how important a memory is at first and how fast its weight fades. The setting `kinds` adds more.
-         */
-        get: operations["list_kinds"];
+        /** List the defined kinds. */
+        get: operations["get_kinds"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1049,11 +835,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the spaces that measure closeness.
-         * @description A space is one way to measure how close a memory is to a situation; `high` and `low` are its thresholds. Traces name the score of each space.
-         */
-        get: operations["list_spaces"];
+        /** The spaces that measure closeness. */
+        get: operations["get_spaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1071,11 +854,25 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Recall memories: the block, its memories, the trace. Silence is an empty block.
-         * @description It answers as the given surface would, for the situation that the request describes, or that the named session is in. It injects nothing into a session, so that it serves a playground and a replay as well. `trace` says what each stage kept and dropped.
-         */
-        post: operations["recall"];
+        /** Recall memories: the block, its memories, the trace. Silence is an empty block. */
+        post: operations["post_recall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/why-not": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tell why a recall does not give a memory: the stage that leaves it out, numbers, and changes that let it through. */
+        post: operations["post_why-not"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1091,11 +888,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Get the text to put before a prompt, with counts and alerts.
-         * @description It is for a program that keeps the conversation itself: put the text before the user's words. Often it is empty. Alerts and counts are there where the preset has them. A failure has a result that can be used all the same: status 408 after a timeout, 500 otherwise.
-         */
-        post: operations["inject"];
+        /** Return the text to put before a prompt, with counts and alerts; often it is empty. A failure has a usable result. */
+        post: operations["post_inject"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1109,11 +903,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get the start pack of a session in the folder.
-         * @description It is the text that a host inserts at the start of a session: rules, pinned memories and what was last worked on, within the budget of the settings.
-         */
-        get: operations["get_start_pack"];
+        /** Get the start pack of a session in the folder. */
+        get: operations["get_context"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1129,11 +920,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List recalls in one line each, newest first: the injected memories, or the reason for silence.
-         * @description Filters are combined. With `text` only recalls are listed whose query has these words.
-         */
-        get: operations["list_recalls"];
+        /** List recalls in one line each, newest first: the injected memories, or the reason for silence. */
+        get: operations["get_timeline"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1149,11 +937,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the last recalls with every stage's keeps and drops, newest first.
-         * @description Each trace holds the query, the candidates with their scores, what each stage dropped and why, and the result. `GET /v1/timeline` lists recalls in one line each.
-         */
-        get: operations["list_traces"];
+        /** List the last recalls with every stage's keeps and drops, newest first. */
+        get: operations["get_traces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1169,11 +954,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Stream recalls as they happen: `event: trace` with a row of `GET /v1/timeline`, and a comment every 15 seconds.
-         * @description The stream is of server-sent events. A client that reads too slowly loses the oldest waiting rows. It ends when the daemon stops; connect again then.
-         */
-        get: operations["stream_traces"];
+        /** Recalls as they happen: `event: trace` with a row of `GET /v1/timeline`; a comment every 15 seconds. */
+        get: operations["get_traces_stream"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1189,11 +971,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get one recall with every stage's keeps and drops, and its verdicts.
-         * @description It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the block, and what the user said of it.
-         */
-        get: operations["get_trace"];
+        /** Get one recall with every stage's keeps and drops, and its verdicts. */
+        get: operations["get_traces_id"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1209,11 +988,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Repeat the decision of one recall at another threshold.
-         * @description Nothing is searched again: the stored scores are compared with `threshold`.
-         */
-        get: operations["replay_trace"];
+        /** Repeat the decision of one recall at another threshold. */
+        get: operations["get_traces_id_replay"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1231,11 +1007,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it.
-         * @description Without `memory_ids` the verdict is on all injected memories. A candidate that was not injected may be named as well: `useful` then says that it was missing.
-         */
-        post: operations["rate_trace"];
+        /** Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it. */
+        post: operations["post_traces_id_feedback"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1249,11 +1022,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List verdicts on injections, newest first.
-         * @description A verdict is the user's word on one memory in one recall.
-         */
-        get: operations["list_verdicts"];
+        /** List verdicts on injections, newest first. */
+        get: operations["get_feedback"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1271,11 +1041,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Fit the levels before a prompt to this store, without labels.
-         * @description It measures how often prompts meet memories that do not belong to them, and fits the levels `quiet`, `balanced` and `eager` to bounded rates of such injections. Without `apply` it only reports.
-         */
-        post: operations["tune"];
+        /** Fit the levels before a prompt to this store, without labels. */
+        post: operations["post_tune"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1289,22 +1056,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get an item by its namespace and key.
-         * @description `item` is null if there is none. Items are JSON objects that programs keep, for example through the store of LangGraph.
-         */
-        get: operations["get_item"];
-        /**
-         * Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent.
-         * @description Secrets in it are redacted. Its `text` becomes a memory of the namespace's agent, which recall may find.
-         */
-        put: operations["put_item"];
+        /** Get an item by its namespace and key. */
+        get: operations["get_items"];
+        /** Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent. */
+        put: operations["put_items"];
         post?: never;
-        /**
-         * Remove an item and end its memory. Without such an item it does nothing.
-         * @description Without such an item it does nothing.
-         */
-        delete: operations["delete_item"];
+        /** Remove an item and end its memory. Without such an item it does nothing. */
+        delete: operations["delete_items"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1319,11 +1077,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Find items below a namespace: with a query the nearest in meaning first, else the newest.
-         * @description With `query` the nearest in meaning come first, else the newest. `where` filters by the fields of the value.
-         */
-        post: operations["search_items"];
+        /** Find items below a namespace: with a query the nearest in meaning first, else the newest. */
+        post: operations["post_items_search"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1337,11 +1092,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the namespaces that hold items.
-         * @description A namespace is a list of labels, from the widest to the narrowest.
-         */
-        get: operations["list_namespaces"];
+        /** List the namespaces that hold items. */
+        get: operations["get_items_namespaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1357,11 +1109,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List sessions, newest signal first.
-         * @description Each row has the host, the folder, the number of turns, and what was injected.
-         */
-        get: operations["list_sessions"];
+        /** List sessions, newest signal first. */
+        get: operations["get_sessions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1377,11 +1126,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get one session turn by turn: prompts, injected and dropped memories.
-         * @description Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
-         */
-        get: operations["get_session"];
+        /** Get one session turn by turn: prompts, injected and dropped memories. */
+        get: operations["get_sessions_host_session_id"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1397,11 +1143,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none.
-         * @description A digest tells in a few lines what a session was about. Without `session` and `cwd` those of every project are listed.
-         */
-        get: operations["list_digests"];
+        /** List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none. */
+        get: operations["get_digests"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1417,12 +1160,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits.
-         * @description It explains why a statement of a session became a memory, waits, or was dropped.
-         *
-         *     A program without the user's authority gets neither the requests nor the counts of dropped statements.
-         */
+        /** Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits. */
         get: operations["get_learned"];
         put?: never;
         post?: never;
@@ -1441,11 +1179,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Stop or resume injecting into one session.
-         * @description A muted session gets no text, but Tacit still learns from it.
-         */
-        post: operations["mute_session"];
+        /** Stop or resume injecting into one session. */
+        post: operations["post_sessions_host_session_id_mute"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1459,11 +1194,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List injected memories, newest first, and whether they were used.
-         * @description An exposure is one memory in one injection. Filter by a session (`host` and `session_id`) or by a memory.
-         */
-        get: operations["list_exposures"];
+        /** List injected memories, newest first, and whether they were used. */
+        get: operations["get_exposures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1481,13 +1213,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Import the rule files of the folder's project.
-         * @description It reads CLAUDE.md, AGENTS.md and the other rule files of the project, and stores each rule as a memory. A second import stores only what has changed.
-         *
-         *     The statements count as the user's own, unless `confirmed` is false. For any other caller they wait in review.
-         */
-        post: operations["import_project_rules"];
+        /** Import the rule files of the folder's project. */
+        post: operations["post_projects_init"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1501,11 +1228,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List past transcripts: at the given paths, else of the folder's project, else of every project.
-         * @description It looks for logs of sessions that the hosts on this machine keep. `POST /v1/backfill` learns from them.
-         */
-        get: operations["list_transcripts"];
+        /** List past transcripts: at the given paths, else of the folder's project, else of every project. Nothing is learned. */
+        get: operations["get_transcripts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1523,11 +1247,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named.
-         * @description Each session is read once: a second import adds nothing. Send a few files per request to show progress and to lose little when you stop.
-         */
-        post: operations["import_transcripts"];
+        /** Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named. */
+        post: operations["post_backfill"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1543,11 +1264,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests.
-         * @description One request handles one session, so that a caller can stop between two. `waiting` says how many remain. With `dry_run` the prepared requests are shown and nothing is sent.
-         */
-        post: operations["write_up_session"];
+        /** Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests. */
+        post: operations["post_write-ups"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1561,25 +1279,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects.
-         * @description With `cwd` and `agent` the values are those that hold in that project and for that agent. The answer has an `etag` for `If-Match`.
-         */
+        /** List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects. */
         get: operations["get_settings"];
         put?: never;
         post?: never;
-        /**
-         * Reset one layer, or one setting in it. The layer below takes effect at once.
-         * @description Without `key` every value of the layer is reset.
-         */
-        delete: operations["revert_settings"];
+        /** Reset one layer, or one setting in it. The layer below takes effect at once. */
+        delete: operations["delete_settings"];
         options?: never;
         head?: never;
-        /**
-         * Write values into one layer. They take effect at once. `null` resets a value.
-         * @description The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
-         */
-        patch: operations["change_settings"];
+        /** Write values into one layer. They take effect at once. `null` resets a value. */
+        patch: operations["patch_settings"];
         trace?: never;
     };
     "/v1/settings/diff": {
@@ -1589,11 +1298,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List the settings that differ from the defaults.
-         * @description Each row has the value that holds, its layer, and the value of every layer.
-         */
-        get: operations["list_setting_differences"];
+        /** List the settings that differ from the defaults. */
+        get: operations["get_settings_diff"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1609,10 +1315,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get the JSON schema of a settings file, for editors.
-         * @description Editors that read JSON schemas complete and check config.yaml with it.
-         */
+        /** The JSON schema of a settings file, for editors. */
         get: operations["get_settings_schema"];
         put?: never;
         post?: never;
@@ -1629,11 +1332,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get one setting by its dotted name: the layer that won, and the value of each layer.
-         * @description Layers are listed from the weakest to the strongest; docs/reference/settings.md explains them.
-         */
-        get: operations["explain_setting"];
+        /** Get one setting by its dotted name: the layer that won, and the value of each layer. */
+        get: operations["get_settings_explain_key"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1649,11 +1349,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List agents that have settings or occurred in sessions, and whether they override the injection settings.
-         * @description An agent is a named role of a host, such as a subagent; settings can differ by agent.
-         */
-        get: operations["list_agents"];
+        /** List agents that have settings or occurred in sessions, and whether they override the injection settings. */
+        get: operations["get_agents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1669,21 +1366,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get one agent: its effective injection settings, and whether it overrides them.
-         * @description `memory_injection_overridden` says whether the agent has injection settings of its own.
-         */
-        get: operations["get_agent"];
+        /** Get one agent: its effective injection settings, and whether it overrides them. */
+        get: operations["get_agents_name"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /**
-         * Change some of an agent's injection settings, or let it follow the default again.
-         * @description Settings below `recall` are named without that prefix.
-         */
-        patch: operations["change_agent"];
+        /** Change some of an agent's injection settings, or let it follow the default again. */
+        patch: operations["patch_agents_name"];
         trace?: never;
     };
     "/v1/status": {
@@ -1693,10 +1384,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get the state and counts.
-         * @description It has the version, the settings that matter, the number of memories, the state of the embedder and the language model, counts of silences, and warnings with advice.
-         */
+        /** Get the state and counts. */
         get: operations["get_status"];
         put?: never;
         post?: never;
@@ -1713,10 +1401,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get the results of health checks, advice, and numbers of the process.
-         * @description `ok` is false if one check failed; each check has a `hint` that says what to do.
-         */
+        /** Get the results of health checks, advice, and numbers of the process. */
         get: operations["get_health"];
         put?: never;
         post?: never;
@@ -1733,10 +1418,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get numbers for Prometheus, in its text format 0.0.4.
-         * @description Counters of the process begin with `tacit_`, sizes of the store with `tacit_store_`.
-         */
+        /** Numbers for Prometheus, in its text format 0.0.4. */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -1753,11 +1435,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get this API as an OpenAPI 3.1 document.
-         * @description Generated clients and `/ui/api` are made from it.
-         */
-        get: operations["get_openapi"];
+        /** This API as an OpenAPI 3.1 document. */
+        get: operations["get_openapi_json"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1773,10 +1452,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get counts of what is stored and of the injected memories that were used.
-         * @description `rate` is the share of injected memories that sessions used, and `baseline` the same share of memories that were not injected.
-         */
+        /** Counts of what is stored, and which injected memories were used. */
         get: operations["get_stats"];
         put?: never;
         post?: never;
@@ -1793,11 +1469,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories.
-         * @description Numbers are summed by hour or day (UTC). Without times the last 30 days are told, or 2 days by the hour.
-         */
-        get: operations["get_charts"];
+        /** Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories. */
+        get: operations["get_stats_timeline"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1813,11 +1486,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Compare sessions with memory and the share that `recall.holdout` left without it.
-         * @description Compare repeated failures, turns and tokens of both groups to see what memory is worth. Without times the last 90 days are compared.
-         */
-        get: operations["get_holdout"];
+        /** Sessions with memory beside the share that `recall.holdout` left without: repeated failures, turns, tokens. */
+        get: operations["get_stats_holdout"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1835,11 +1505,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports.
-         * @description It applies the redaction rules that hold now to everything that is stored. With `dry_run` it only counts what would change.
-         */
-        post: operations["rescan"];
+        /** Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports. */
+        post: operations["post_rescan"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1855,51 +1522,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Write a consistent copy of the store to a new file.
-         * @description It can be made while Tacit is in use. `GET /v1/backups` lists it afterwards, and purges clean it.
-         */
-        post: operations["create_backup"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/backups": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List backups and replaced databases that `POST /v1/restore` takes, newest first.
-         * @description They are automatic backups, backups that were asked for, and stores that a restore or a repair moved aside.
-         */
-        get: operations["list_backups"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/restore": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted.
-         * @description The daemon goes on with the restored store; requests that come meanwhile wait. With `dry_run` the file is only examined. Purged memories stay gone.
-         */
-        post: operations["restore_backup"];
+        /** Write a consistent copy of the store to a new file. */
+        post: operations["post_backup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1913,11 +1537,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Check the store: problems as sentences; an empty list means that it is sound.
-         * @description It reads the whole store and may take long; `POST /v1/jobs` with `check` does the same in the background.
-         */
-        get: operations["check_store"];
+        /** Problems of the store, as sentences; an empty list = sound. */
+        get: operations["get_check"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1933,17 +1554,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended.
-         * @description It has the last job of each name since the daemon started, with its progress and its result.
-         */
-        get: operations["list_jobs"];
+        /** Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended. */
+        get: operations["get_jobs"];
         put?: never;
-        /**
-         * Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is.
-         * @description The job runs in the background. A job that is already running is joined, not begun again.
-         */
-        post: operations["begin_job"];
+        /** Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is. */
+        post: operations["post_jobs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1959,11 +1574,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Tell of an event of an agent that keeps in its own history what it is given.
-         * @description Send each event when it happens, and insert `context` of the answer where the event says. An empty body means that there is nothing to insert. The answer comes within the deadline of `X-Tacit-Deadline-Ms`; on any failure go on without memory. docs/guide/bring-your-own-agent.md explains when to send which event.
-         */
-        post: operations["report_event"];
+        /** Tell of an event of an agent that keeps in its own history what it is given. */
+        post: operations["post_hook_plain"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1979,11 +1591,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Tell of an event of a program that puts the same texts into every request; its history stays without them.
-         * @description It is for a wrapper of a model's API: `system` goes to the end of the system prompt of every request from now on, `text` to the end of the message or tool result that the event is about, also when that is sent again.
-         */
-        post: operations["report_library_event"];
+        /** Tell of an event of a program that puts the same texts into every request; its history stays without them. */
+        post: operations["post_hook_library"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1994,6 +1603,39 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AbsenceView
+         * @description Where a recall left a memory out.
+         */
+        AbsenceView: {
+            /**
+             * Stage
+             * @description name of the stage, as in a trace
+             */
+            stage: string;
+            /**
+             * Cause
+             * @description of the memory, or of the silence of the whole recall
+             */
+            cause: components["schemas"]["DropCause"] | components["schemas"]["SilenceCause"];
+            /**
+             * Value
+             * @description what was measured; null where nothing was
+             */
+            value: number | null;
+            /**
+             * Bound
+             * @description what it was held against
+             */
+            bound: number | null;
+            /** Detail */
+            detail: string;
+            /**
+             * Reason
+             * @description the cause in words
+             */
+            reason: string;
+        };
         /**
          * AddedMember
          * @description A member who was added or changed.
@@ -2090,19 +1732,10 @@ export interface components {
         Agents: {
             /** Agents */
             agents: components["schemas"]["AgentSettings"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
          * AskToShare
          * @description A memory to share.
-         * @example {
-         *       "id": "mem_1m8ckh677vmf88sk",
-         *       "team": "acme/core"
-         *     }
          */
         AskToShare: {
             /**
@@ -2196,12 +1829,6 @@ export interface components {
         /**
          * AtFolder
          * @description A working folder.
-         * @example {
-         *       "cwd": "/home/ana/second-clone"
-         *     }
-         * @example {
-         *       "cwd": "/work/shop"
-         *     }
          */
         AtFolder: {
             /**
@@ -2235,22 +1862,10 @@ export interface components {
         AuditView: {
             /** Entries */
             entries: components["schemas"]["AuditEntry"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
          * Backfill
          * @description Learn from past transcripts.
-         * @example {
-         *       "paths": [
-         *         "/home/ana/s-40.jsonl"
-         *       ],
-         *       "named": true,
-         *       "cwd": "/work/shop"
-         *     }
          */
         Backfill: {
             /**
@@ -2305,9 +1920,6 @@ export interface components {
         /**
          * Backup
          * @description Where the copy goes.
-         * @example {
-         *       "target": "/home/ana/tacit-2026-11-26.db"
-         *     }
          */
         Backup: {
             /**
@@ -2319,9 +1931,6 @@ export interface components {
         /**
          * BeginJob
          * @description Which long work.
-         * @example {
-         *       "name": "reindex"
-         *     }
          */
         BeginJob: {
             /**
@@ -2334,9 +1943,6 @@ export interface components {
         /**
          * BeginRescan
          * @description Take secrets out of everything stored, by the rules that hold now.
-         * @example {
-         *       "dry_run": true
-         *     }
          */
         BeginRescan: {
             /**
@@ -2349,10 +1955,6 @@ export interface components {
         /**
          * BeginSignIn
          * @description A server at which the user begins a single sign-on.
-         * @example {
-         *       "url": "https://tacit.example.com",
-         *       "name": "laptop"
-         *     }
          */
         BeginSignIn: {
             /**
@@ -2576,11 +2178,6 @@ export interface components {
         /**
          * ChangeAgent
          * @description An agent's injection settings.
-         * @example {
-         *       "memory_injection": {
-         *         "level": "quiet"
-         *       }
-         *     }
          */
         ChangeAgent: {
             /**
@@ -2625,20 +2222,10 @@ export interface components {
         ChangeLog: {
             /** Changes */
             changes: components["schemas"]["ChangeEntry"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
          * ChangeSettings
          * @description Values for one layer.
-         * @example {
-         *       "values": {
-         *         "recall.level": "quiet"
-         *       }
-         *     }
          */
         ChangeSettings: {
             /**
@@ -2803,14 +2390,6 @@ export interface components {
             clear: boolean;
         };
         /**
-         * Copies
-         * @description Copies of the store.
-         */
-        Copies: {
-            /** Copies */
-            copies: components["schemas"]["StoreCopy"][];
-        };
-        /**
          * CosineReport
          * @description The cosine bars of the preset in use, as this store has them. `pairs` 0 = the embedder's cosines ship; no bars = too few pairs.
          */
@@ -2834,9 +2413,6 @@ export interface components {
         /**
          * Decide
          * @description A decision on one statement of the review queue.
-         * @example {
-         *       "action": "accept"
-         *     }
          */
         Decide: {
             /**
@@ -2861,15 +2437,6 @@ export interface components {
         /**
          * DecideAll
          * @description The same decision on many entries of the review queue, as one change.
-         * @example {
-         *       "action": "reject",
-         *       "where": {
-         *         "cause": [
-         *           "import"
-         *         ]
-         *       },
-         *       "count": 1
-         *     }
          */
         DecideAll: {
             /**
@@ -2899,10 +2466,6 @@ export interface components {
         /**
          * DecideRequest
          * @description A decision on a request to share.
-         * @example {
-         *       "id": "req_1m8ckhaxecatgd55",
-         *       "decision": "accept"
-         *     }
          */
         DecideRequest: {
             /**
@@ -3050,12 +2613,6 @@ export interface components {
         DevicesView: {
             /** Devices */
             devices: components["schemas"]["DeviceView"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             * @default null
-             */
-            next_cursor: string | null;
         };
         /**
          * Differences
@@ -3076,19 +2633,17 @@ export interface components {
             text: string;
         };
         /**
-         * DigestPage
-         * @description Digests, newest first. `reason` says why there is none at all, or why the newest session has none yet.
+         * Digests
+         * @description Digests, newest first. `reason` = why there is none at all, or why the newest session has none yet.
          */
-        DigestPage: {
+        Digests: {
             /** Digests */
             digests: components["schemas"]["SessionDigest"][];
-            /** Reason */
-            reason: string;
             /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
+             * Reason
+             * @default
              */
-            next_cursor: string | null;
+            reason: string;
         };
         /**
          * DivergenceAlert
@@ -3142,7 +2697,7 @@ export interface components {
          * @description Why a memory was not handed over. What the fields of `DropReason` hold is said beside each cause.
          * @enum {string}
          */
-        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "similar" | "unchanged" | "too_many" | "no_room" | "host_cap";
+        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "out_of_scope" | "not_found" | "short_list" | "not_in_pool" | "older_digest" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "similar" | "unchanged" | "too_many" | "no_room" | "host_cap";
         /**
          * DropReason
          * @description Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words.
@@ -3201,9 +2756,6 @@ export interface components {
         /**
          * Edit
          * @description Change a memory; what is left out stays.
-         * @example {
-         *       "content": "Run `make check` before every commit."
-         *     }
          */
         Edit: {
             /**
@@ -3489,18 +3041,6 @@ export interface components {
             renewed: boolean;
         };
         /**
-         * Exported
-         * @description Where an export was written.
-         */
-        Exported: {
-            /** Target */
-            target: string;
-            /** Format */
-            format: string;
-            /** Bytes */
-            bytes: number;
-        };
-        /**
          * ExposurePage
          * @description What was handed over, newest first; `next_cursor` is null at the end.
          */
@@ -3565,10 +3105,6 @@ export interface components {
         /**
          * Feedback
          * @description Whether a memory was of use.
-         * @example {
-         *       "useful": true,
-         *       "trace_id": "trc_1m8ckh6yp7dxqzh8"
-         *     }
          */
         Feedback: {
             /**
@@ -3641,11 +3177,6 @@ export interface components {
         /**
          * FinishSignIn
          * @description A single sign-on that was begun.
-         * @example {
-         *       "url": "https://tacit.example.com",
-         *       "login": "lgn_7",
-         *       "secret": "s3cr3t-of-the-login"
-         *     }
          */
         FinishSignIn: {
             /**
@@ -3851,131 +3382,6 @@ export interface components {
             holdout: components["schemas"]["Holdout"];
         };
         /**
-         * ImportLine
-         * @description The result for one statement.
-         *
-         *     Attributes:
-         *         action: what happened; `removed` = it is gone from an edited file and nobody said to forget it.
-         *         where: file and place.
-         *         text: its words.
-         *         before: what it changed, or "".
-         *         memory_id: the memory it became or changed.
-         *         reason: why, or "".
-         */
-        ImportLine: {
-            /**
-             * Action
-             * @enum {string}
-             */
-            action: "add" | "merge" | "supersede" | "contradict" | "edit" | "forget" | "unchanged" | "skip" | "removed" | "refused";
-            /** Where */
-            where: string;
-            /**
-             * Text
-             * @default
-             */
-            text: string;
-            /**
-             * Before
-             * @default
-             */
-            before: string;
-            /**
-             * Memory Id
-             * @default
-             */
-            memory_id: string;
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
-        };
-        /**
-         * ImportMemories
-         * @description What to import, and how.
-         * @example {
-         *       "content": "{\"results\": [{\"id\": \"a1\", \"memory\": \"Prefers tabs over spaces\", \"created_at\": \"2026-01-02T03:04:05Z\"}]}",
-         *       "name": "mem0.json",
-         *       "cwd": "/work/shop",
-         *       "dry_run": true
-         *     }
-         */
-        ImportMemories: {
-            /**
-             * Path
-             * @description a file or folder on the daemon's machine
-             * @default
-             */
-            path?: string;
-            /**
-             * Content
-             * @description instead of `path`: the text of the file
-             * @default
-             */
-            content?: string;
-            /**
-             * Name
-             * @description with `content`: the name of the file, which the report uses
-             * @default memories.jsonl
-             */
-            name?: string;
-            /**
-             * Cwd
-             * @description folder whose project the statements are for
-             * @default
-             */
-            cwd?: string;
-            /**
-             * Tool
-             * @description the tool that wrote it; `auto` = detected by content
-             * @default auto
-             */
-            tool?: string;
-            /**
-             * Mine
-             * @description the statements count as the user's own words, so that none waits in review
-             * @default false
-             */
-            mine?: boolean;
-            /**
-             * Universal
-             * @description make them visible in every project
-             * @default false
-             */
-            universal?: boolean;
-            /**
-             * Any Project
-             * @description also import memories of other projects
-             * @default false
-             */
-            any_project?: boolean;
-            /**
-             * Project
-             * @description assign the project memories of an export to this folder's project
-             * @default
-             */
-            project?: string;
-            /**
-             * Again
-             * @description also import what was imported before
-             * @default false
-             */
-            again?: boolean;
-            /**
-             * Forget Removed
-             * @description forget the memories that were deleted from an edited file
-             * @default false
-             */
-            forget_removed?: boolean;
-            /**
-             * Dry Run
-             * @description only report what would change
-             * @default false
-             */
-            dry_run?: boolean;
-        };
-        /**
          * Imported
          * @description What an import of rule files did.
          */
@@ -3986,53 +3392,8 @@ export interface components {
             changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
         };
         /**
-         * ImportedFile
-         * @description What an import did, or with `dry_run` would do.
-         */
-        ImportedFile: {
-            /** Formats */
-            formats: components["schemas"]["ImportedFormat"][];
-            /**
-             * Counts
-             * @description statements by `action`, all of them
-             */
-            counts: {
-                [key: string]: number;
-            };
-            /**
-             * Lines
-             * @description one per statement, in order; at most 5,000
-             */
-            lines: components["schemas"]["ImportLine"][];
-            /**
-             * Unconfirmed
-             * @description statements that wait in review
-             */
-            unconfirmed: number;
-            /**
-             * Speaks For User
-             * @description it holds statements in the user's name that this home did not sign; ask the user before you send `mine`
-             */
-            speaks_for_user: boolean;
-            /** Dry Run */
-            dry_run: boolean;
-        };
-        /**
-         * ImportedFormat
-         * @description A file that was read, and the tool that wrote it.
-         */
-        ImportedFormat: {
-            /** Path */
-            path: string;
-            /** Tool */
-            tool: string;
-        };
-        /**
          * InitProject
          * @description A project to set up.
-         * @example {
-         *       "cwd": "/work/shop"
-         *     }
          */
         InitProject: {
             /**
@@ -4056,11 +3417,6 @@ export interface components {
         /**
          * Inject
          * @description A prompt of a conversation that a program keeps.
-         * @example {
-         *       "text": "Commit the fix of the rounding.",
-         *       "session_id": "chat-7",
-         *       "cwd": "/work/shop"
-         *     }
          */
         Inject: {
             /**
@@ -4240,11 +3596,6 @@ export interface components {
         ItemList: {
             /** Items */
             items: components["schemas"]["ItemView"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
          * ItemView
@@ -4273,9 +3624,10 @@ export interface components {
          * @description One piece of long work.
          *
          *     Attributes:
-         *         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage.
+         *         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage; `backup`, `purge` and `rescan` are listed
+         *             only while they run.
          *         state: how it stands.
-         *         done, whole: vectors, or steps of the check; `whole` 0 = not known yet.
+         *         done, whole: vectors, steps of the check, pages of the backup, bytes of what is cleaned; `whole` 0 = not known yet.
          *         began_ms, ended_ms: since the epoch; None = it goes on.
          *         problems: what the check found, as sentences.
          *         error, hint: why it failed and what to do; "" = it did not.
@@ -4285,7 +3637,7 @@ export interface components {
              * Name
              * @enum {string}
              */
-            name: "check" | "reindex";
+            name: "backup" | "check" | "purge" | "reindex" | "rescan";
             /**
              * State
              * @enum {string}
@@ -4648,11 +4000,6 @@ export interface components {
         /**
          * LogIn
          * @description A server's account to join.
-         * @example {
-         *       "url": "https://tacit.example.com",
-         *       "code": "ana-q1h53734",
-         *       "name": "laptop"
-         *     }
          */
         LogIn: {
             /**
@@ -4799,12 +4146,6 @@ export interface components {
         MembersView: {
             /** Members */
             members: components["schemas"]["MemberView"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             * @default null
-             */
-            next_cursor: string | null;
         };
         /**
          * MemoryPage
@@ -4893,9 +4234,6 @@ export interface components {
         /**
          * MergeInto
          * @description Which memory says the same.
-         * @example {
-         *       "into": "mem_1m8ckh6jcjrqkeyw"
-         *     }
          */
         MergeInto: {
             /**
@@ -4992,9 +4330,6 @@ export interface components {
         /**
          * Mute
          * @description Stop or resume injecting.
-         * @example {
-         *       "muted": true
-         *     }
          */
         Mute: {
             /**
@@ -5021,11 +4356,6 @@ export interface components {
         NamespaceList: {
             /** Namespaces */
             namespaces: string[][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
          * NamingStatus
@@ -5092,12 +4422,6 @@ export interface components {
         /**
          * NewMember
          * @description A person to add to a team, or a member whose role or name changes.
-         * @example {
-         *       "team": "acme/core",
-         *       "principal": "bo",
-         *       "name": "Bo Li",
-         *       "role": "reviewer"
-         *     }
          */
         NewMember: {
             /**
@@ -5126,12 +4450,6 @@ export interface components {
         /**
          * NewServiceAccount
          * @description A service account to make, or to give a new token.
-         * @example {
-         *       "team": "acme",
-         *       "name": "ci",
-         *       "role": "reader",
-         *       "days": 30
-         *     }
          */
         NewServiceAccount: {
             /**
@@ -5260,12 +4578,6 @@ export interface components {
         /**
          * OfTeam
          * @description A team on the server.
-         * @example {
-         *       "team": "acme/core"
-         *     }
-         * @example {
-         *       "team": "acme"
-         *     }
          */
         OfTeam: {
             /**
@@ -5298,10 +4610,6 @@ export interface components {
         /**
          * OneMember
          * @description A member of a team.
-         * @example {
-         *       "team": "acme/core",
-         *       "principal": "bo"
-         *     }
          */
         OneMember: {
             /**
@@ -5450,14 +4758,6 @@ export interface components {
         /**
          * Problem
          * @description An error (RFC 9457). `code` is stable; `hint` says what to do.
-         * @example {
-         *       "code": "not_found",
-         *       "detail": "No memory is called 'mem_0000'.",
-         *       "hint": "GET /v1/memories lists them.",
-         *       "status": 404,
-         *       "title": "Not found",
-         *       "type": "urn:tacit:error:not_found"
-         *     }
          */
         Problem: {
             /** Type */
@@ -5566,11 +4866,6 @@ export interface components {
         Projects: {
             /** Projects */
             projects: components["schemas"]["ProjectRow"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
          * PromptEvent
@@ -5663,10 +4958,6 @@ export interface components {
         /**
          * Purge
          * @description What to forget for good: memories, a project, a session, a source, or what holds words; one of these.
-         * @example {
-         *       "text": "dark theme",
-         *       "dry_run": true
-         *     }
          */
         Purge: {
             /**
@@ -5781,17 +5072,6 @@ export interface components {
         /**
          * PutItem
          * @description An item to store.
-         * @example {
-         *       "namespace": [
-         *         "shop",
-         *         "ana"
-         *       ],
-         *       "key": "theme",
-         *       "value": {
-         *         "name": "dark"
-         *       },
-         *       "text": "Ana prefers the dark theme."
-         *     }
          */
         PutItem: {
             /**
@@ -5832,12 +5112,6 @@ export interface components {
         /**
          * Recall
          * @description Ask the memory.
-         * @example {
-         *       "text": "commit the fix",
-         *       "cwd": "/work/shop",
-         *       "surface": "prompt",
-         *       "previous": "The rounding is fixed."
-         *     }
          */
         Recall: {
             /**
@@ -5865,18 +5139,6 @@ export interface components {
              * @default null
              */
             budget_tokens?: number | null;
-            /**
-             * As Of Ms
-             * @description answer as of this time
-             * @default null
-             */
-            as_of_ms?: number | null;
-            /**
-             * Store Trace
-             * @description keep the trace for `why`; false = a dry run
-             * @default true
-             */
-            store_trace?: boolean;
             /**
              * Threshold
              * @description least relevance for an injection, instead of the setting
@@ -5967,11 +5229,79 @@ export interface components {
              */
             held?: string[];
             /**
+             * As Of Ms
+             * @description answer as of this time
+             * @default null
+             */
+            as_of_ms?: number | null;
+            /**
+             * Store Trace
+             * @description keep the trace for `why`; false = a dry run
+             * @default true
+             */
+            store_trace?: boolean;
+            /**
              * Replay At
              * @description also repeat the decision at these thresholds
              * @default []
              */
             replay_at?: number[];
+        };
+        /**
+         * RecallNumbers
+         * @description What a recall measured of one memory, and the limits that it was held to; None = it was not measured.
+         *
+         *     Attributes:
+         *         spaces: what each space says.
+         *         place: place in the order of all candidates, from 1.
+         *         shortlist: how many of the first are judged.
+         *         relevance: as judged, 0-1.
+         *         threshold: least relevance of the surface.
+         *         tokens: of its line.
+         *         tokens_left: of the budget, when its turn came.
+         *         budget_tokens: of the whole block.
+         */
+        RecallNumbers: {
+            /**
+             * Spaces
+             * @default []
+             */
+            spaces: components["schemas"]["SpaceRank"][];
+            /**
+             * Place
+             * @default null
+             */
+            place: number | null;
+            /**
+             * Shortlist
+             * @default 0
+             */
+            shortlist: number;
+            /**
+             * Relevance
+             * @default null
+             */
+            relevance: number | null;
+            /**
+             * Threshold
+             * @default 0
+             */
+            threshold: number;
+            /**
+             * Tokens
+             * @default null
+             */
+            tokens: number | null;
+            /**
+             * Tokens Left
+             * @default null
+             */
+            tokens_left: number | null;
+            /**
+             * Budget Tokens
+             * @default 0
+             */
+            budget_tokens: number;
         };
         /**
          * RecallRow
@@ -6120,21 +5450,47 @@ export interface components {
             relations: components["schemas"]["Relation"][];
             /** Memories */
             memories: components["schemas"]["MemoryView"][];
+        };
+        /**
+         * RemedyKind
+         * @description What a step changes. Which fields of `RemedyStep` it uses is said beside each.
+         * @enum {string}
+         */
+        RemedyKind: "setting" | "accept" | "confirm" | "scope" | "sensitivity" | "all_branches" | "when" | "pin" | "new_session" | "unmute" | "opt_in";
+        /**
+         * RemedyStepView
+         * @description One change. `target` and `value`: the setting and its new value, or what of the memory changes and to what.
+         */
+        RemedyStepView: {
+            kind: components["schemas"]["RemedyKind"];
+            /** Target */
+            target: string;
+            /** Value */
+            value: string | number | boolean | string[];
             /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
+             * Text
+             * @description the change in words
              */
-            next_cursor: string | null;
+            text: string;
+            /**
+             * Command
+             * @description the command that makes it; empty where there is none
+             */
+            command: string;
+        };
+        /**
+         * RemedyView
+         * @description Changes that together let the memory through; the same recall was tried with them.
+         */
+        RemedyView: {
+            /** Steps */
+            steps: components["schemas"]["RemedyStepView"][];
+            /** Text */
+            text: string;
         };
         /**
          * Remember
          * @description Store a statement.
-         * @example {
-         *       "content": "Run `make lint` before every commit.",
-         *       "when": "commit",
-         *       "cwd": "/work/shop",
-         *       "pinned": true
-         *     }
          */
         Remember: {
             /**
@@ -6224,10 +5580,6 @@ export interface components {
         /**
          * RemoveTeamProject
          * @description A project whose memories may no longer be shared.
-         * @example {
-         *       "team": "acme/core",
-         *       "remote": "example.org/shop"
-         *     }
          */
         RemoveTeamProject: {
             /**
@@ -6251,12 +5603,6 @@ export interface components {
         /**
          * Replace
          * @description A memory's every part that can be edited; what is left out gets the value it would have without you.
-         * @example {
-         *       "content": "Run `make lint` before every commit.",
-         *       "kind": "preference",
-         *       "scope": "project:shop-73774d71f4",
-         *       "importance": 0.8
-         *     }
          */
         Replace: {
             /**
@@ -6501,47 +5847,6 @@ export interface components {
             dry_run: boolean;
         };
         /**
-         * Restore
-         * @description The backup that becomes the store.
-         * @example {
-         *       "source": "/home/ana/tacit-2026-11-26.db",
-         *       "dry_run": true
-         *     }
-         */
-        Restore: {
-            /**
-             * Source
-             * @description a backup, or a damaged database, on the daemon's machine
-             */
-            source: string;
-            /**
-             * Dry Run
-             * @description only examine it
-             * @default false
-             */
-            dry_run?: boolean;
-        };
-        /**
-         * Restored
-         * @description A store that was replaced, or with `dry_run` could be.
-         */
-        Restored: {
-            /** Source */
-            source: string;
-            /**
-             * Former
-             * @description where the former store is now; null = there was none, or `dry_run`
-             */
-            former: string | null;
-            /**
-             * Recovered
-             * @description how many memories could be read of a damaged database; null = the backup is sound
-             */
-            recovered: number | null;
-            /** Dry Run */
-            dry_run: boolean;
-        };
-        /**
          * Retired
          * @description A memory is recalled no more.
          */
@@ -6670,9 +5975,6 @@ export interface components {
         /**
          * Revoke
          * @description A device to refuse.
-         * @example {
-         *       "device": "tablet"
-         *     }
          */
         Revoke: {
             /**
@@ -6704,13 +6006,6 @@ export interface components {
         /**
          * SearchItems
          * @description A search for items.
-         * @example {
-         *       "prefix": [
-         *         "shop"
-         *       ],
-         *       "query": "which theme",
-         *       "limit": 5
-         *     }
          */
         SearchItems: {
             /**
@@ -6745,12 +6040,6 @@ export interface components {
              * @default 0
              */
             offset?: number;
-            /**
-             * Cursor
-             * @description `next_cursor` of the part before, instead of `offset`
-             * @default null
-             */
-            cursor?: string | null;
         };
         /**
          * SentRequests
@@ -7073,11 +6362,6 @@ export interface components {
         /**
          * Share
          * @description A memory to write into the team's folder.
-         * @example {
-         *       "id": "mem_1m8ckh677vmf88sk",
-         *       "cwd": "/work/shop",
-         *       "by": "Ana Ruiz"
-         *     }
          */
         Share: {
             /**
@@ -7184,11 +6468,6 @@ export interface components {
         ShareRequestsView: {
             /** Requests */
             requests: components["schemas"]["ShareRequest"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
          * SharedFile
@@ -7519,6 +6798,41 @@ export interface components {
             memory_id: string;
         };
         /**
+         * SpaceRank
+         * @description What one space says of a memory.
+         *
+         *     Attributes:
+         *         space: its name; `error` and `moment` are the rankings by an exact error and by the moment that a rule names.
+         *         rank: place in its ranking, from 1; None = it does not find the memory, or ranks nothing.
+         *         of: memories that it ranks.
+         *         proposes: how many of the first it proposes; 0 = it only measures.
+         *         score: as it ranks, or else as it measures; None = it says nothing of the memory.
+         */
+        SpaceRank: {
+            /** Space */
+            space: string;
+            /**
+             * Rank
+             * @default null
+             */
+            rank: number | null;
+            /**
+             * Of
+             * @default 0
+             */
+            of: number;
+            /**
+             * Proposes
+             * @default 0
+             */
+            proposes: number;
+            /**
+             * Score
+             * @default null
+             */
+            score: number | null;
+        };
+        /**
          * SpaceRow
          * @description A space: one way to measure closeness. `high` and `low` are thresholds on its own scale.
          */
@@ -7715,29 +7029,6 @@ export interface components {
             transcripts: number;
         };
         /**
-         * StoreCopy
-         * @description A file that `tacit restore` takes.
-         *
-         *     Attributes:
-         *         path: where it is.
-         *         origin: who made it; `replaced` = it was the store and was moved aside, damaged or for a restore.
-         *         bytes: its size.
-         *         at_ms: when it was written.
-         */
-        StoreCopy: {
-            /** Path */
-            path: string;
-            /**
-             * Origin
-             * @enum {string}
-             */
-            origin: "automatic" | "requested" | "replaced";
-            /** Bytes */
-            bytes: number;
-            /** At Ms */
-            at_ms: number;
-        };
-        /**
          * StoreStats
          * @description Counts for `status` and `doctor`.
          */
@@ -7860,9 +7151,6 @@ export interface components {
         /**
          * Supersede
          * @description Another statement in its place.
-         * @example {
-         *       "content": "The billing port is 9090."
-         *     }
          */
         Supersede: {
             /**
@@ -8013,10 +7301,6 @@ export interface components {
         /**
          * TeamFolderProject
          * @description A team, and the folder of a project whose memories it may share.
-         * @example {
-         *       "team": "acme/core",
-         *       "cwd": "/work/shop"
-         *     }
          */
         TeamFolderProject: {
             /**
@@ -8529,12 +7813,6 @@ export interface components {
         /**
          * TraceFeedback
          * @description The owner's word on a recall.
-         * @example {
-         *       "useful": true,
-         *       "memory_ids": [
-         *         "mem_1m8ckh677vmf88sk"
-         *       ]
-         *     }
          */
         TraceFeedback: {
             /**
@@ -8635,11 +7913,6 @@ export interface components {
             traces: components["schemas"]["TraceView"][];
             /** Replayed */
             replayed: components["schemas"]["Replayed"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
          * TranscriptInfo
@@ -8691,11 +7964,6 @@ export interface components {
         Transcripts: {
             /** Transcripts */
             transcripts: components["schemas"]["TranscriptInfo"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
          * Trigger
@@ -8792,9 +8060,6 @@ export interface components {
         /**
          * Tune
          * @description Fit the levels before a prompt to this store, and the cosine bars of the preset to an embedder of the user's own.
-         * @example {
-         *       "bound": 0.12
-         *     }
          */
         Tune: {
             /**
@@ -8943,9 +8208,6 @@ export interface components {
         /**
          * Undo
          * @description Take back one change.
-         * @example {
-         *       "id": "chg_1m8ckh6qetf2e718"
-         *     }
          */
         Undo: {
             /**
@@ -8976,10 +8238,6 @@ export interface components {
         /**
          * Unshare
          * @description A memory whose file is to be removed.
-         * @example {
-         *       "id": "mem_1m8ckh677vmf88sk",
-         *       "cwd": "/work/shop"
-         *     }
          */
         Unshare: {
             /**
@@ -8996,9 +8254,6 @@ export interface components {
         /**
          * UnshareMemory
          * @description A memory that teams stop sharing.
-         * @example {
-         *       "id": "mem_1m8ckh677vmf88sk"
-         *     }
          */
         UnshareMemory: {
             /**
@@ -9085,12 +8340,6 @@ export interface components {
         Verdicts: {
             /** Verdicts */
             verdicts: components["schemas"]["Verdict"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             * @default null
-             */
-            next_cursor: string | null;
         };
         /**
          * Versions
@@ -9099,39 +8348,177 @@ export interface components {
         Versions: {
             /** Versions */
             versions: components["schemas"]["MemoryView"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
-         * WriteExport
-         * @description An export, and where it goes.
-         * @example {
-         *       "target": "/home/ana/memories.md",
-         *       "format": "markdown"
-         *     }
+         * WhyNotRequest
+         * @description Ask why a recall does not give a memory.
          */
-        WriteExport: {
+        WhyNotRequest: {
             /**
-             * Format
-             * @description `jsonl` = everything, without loss; `markdown` = to read and edit
-             * @default jsonl
-             * @enum {string}
+             * Text
+             * @description the query text; `action` and `failure` need a tool, command or file instead
+             * @default
              */
-            format?: "jsonl" | "markdown";
+            text?: string;
             /**
              * Cwd
-             * @description only memories visible from this folder; default: all
+             * @description working folder: decides what may be seen
              * @default
              */
             cwd?: string;
             /**
-             * Target
-             * @description a file that does not exist yet
+             * Surface
+             * @description the surface that does not give it
+             * @default prompt
+             * @enum {string}
              */
-            target: string;
+            surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
+            /**
+             * Budget Tokens
+             * @description most tokens of the block
+             * @default null
+             */
+            budget_tokens?: number | null;
+            /**
+             * Threshold
+             * @description least relevance for an injection, instead of the setting
+             * @default null
+             */
+            threshold?: number | null;
+            /**
+             * Preset
+             * @description answer as this preset would
+             * @default null
+             */
+            preset?: string | null;
+            /**
+             * Previous
+             * @description end of the agent's last message, which a short prompt may accept
+             * @default
+             */
+            previous?: string;
+            /**
+             * Prompts
+             * @description the prompts before, newest last
+             * @default []
+             */
+            prompts?: string[];
+            /**
+             * Tools
+             * @description recent tool steps, newest last
+             * @default []
+             */
+            tools?: string[];
+            /**
+             * Files
+             * @description files in use, relative to the project
+             * @default []
+             */
+            files?: string[];
+            /**
+             * Tool
+             * @description `action` and `failure`: the called tool
+             * @default
+             */
+            tool?: string;
+            /**
+             * Command
+             * @description the command it runs
+             * @default
+             */
+            command?: string;
+            /**
+             * Paths
+             * @description the files it touches
+             * @default []
+             */
+            paths?: string[];
+            /**
+             * Written
+             * @description the text it writes
+             * @default
+             */
+            written?: string;
+            /**
+             * Finished
+             * @description `action`: the call has run; recall for what follows it
+             * @default false
+             */
+            finished?: boolean;
+            /**
+             * Error
+             * @description `failure`: the error of the call
+             * @default
+             */
+            error?: string;
+            /**
+             * Turn
+             * @description turn of the session
+             * @default 0
+             */
+            turn?: number;
+            /**
+             * @description the session; its situation is used if none is given
+             * @default null
+             */
+            session?: components["schemas"]["SessionName"] | null;
+            /**
+             * Held
+             * @description ids of memories that the context already holds
+             * @default []
+             */
+            held?: string[];
+            /**
+             * Memory
+             * @description id, or its beginning or ending
+             */
+            memory: string;
+            /**
+             * Trace
+             * @description id of a recorded recall; its surface, words, situation, session and folder are used, not those of the request
+             * @default
+             */
+            trace?: string;
+        };
+        /**
+         * WhyNotView
+         * @description Why a recall does not give a memory: the stage, numbers, and what would let it through.
+         */
+        WhyNotView: {
+            memory: components["schemas"]["MemoryView"];
+            surface: components["schemas"]["Surface"];
+            /** Preset */
+            preset: string;
+            /**
+             * Given
+             * @description whether the recall gives the memory
+             */
+            given: boolean;
+            /** @description where it was left out; null where it is given */
+            absence: components["schemas"]["AbsenceView"] | null;
+            numbers: components["schemas"]["RecallNumbers"];
+            /**
+             * Remedies
+             * @description the fewest changes first; each was tried
+             */
+            remedies: components["schemas"]["RemedyView"][];
+            /**
+             * Untried
+             * @description whether no change of the memory itself was tried, because its scope holds too many memories
+             */
+            untried: boolean;
+            /**
+             * Recorded Given
+             * @description whether the recorded recall gave it; null where none was asked about
+             */
+            recorded_given: boolean | null;
+            /** @description where the recorded recall left it out, as far as its record says */
+            recorded: components["schemas"]["AbsenceView"] | null;
+            /**
+             * Sentences
+             * @description the answer in short sentences
+             */
+            sentences: string[];
         };
         /**
          * WriteUpRequest
@@ -9152,10 +8539,6 @@ export interface components {
         /**
          * WriteUps
          * @description Have a session that waits written up by the language model.
-         * @example {
-         *       "past": true,
-         *       "dry_run": true
-         *     }
          */
         WriteUps: {
             /**
@@ -9210,107 +8593,8 @@ export interface components {
         };
     };
     responses: {
-        /** @description The body is not JSON. */
-        BadRequest: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description On the loopback port: neither the token nor a signed-in page. */
-        Unauthorized: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description On the loopback port: a page of another origin asks. */
-        Forbidden: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description It was changed since the version in `If-Match`. */
-        PreconditionFailed: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The body is larger than 4,500,000 bytes. */
-        RequestEntityTooLarge: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The body is not declared as `application/json`. */
-        UnsupportedMediaType: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description On the loopback port: the header `Host` names no loopback address. */
-        MisdirectedRequest: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description A value cannot be used; `detail` names it. */
-        UnprocessableEntity: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The header `If-Match` is missing. */
-        PreconditionRequired: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description Tacit or its store failed; `code` says how. */
-        InternalServerError: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The daemon is busy or the store is locked; try again after `Retry-After` seconds. */
-        ServiceUnavailable: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description No space is left on the device. */
-        InsufficientStorage: {
+        /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, log_forked, method_not_allowed, no_such_path, not_found, not_logged_in, not_permitted, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, sync_error, too_large, unauthorized, unknown_kind, unknown_setting, unreadable_entry, unsupported_media_type, wrong_host */
+        Problem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -9326,7 +8610,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    remember: {
+    post_remember: {
         parameters: {
             query?: never;
             header?: {
@@ -9357,141 +8641,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "changes": [
-                     *         {
-                     *           "change": "add",
-                     *           "reason": "new",
-                     *           "cause": "new",
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh677vmf88sk",
-                     *             "kind": "preference",
-                     *             "content": "Run `make lint` before every commit.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Run `make lint` before every commit.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469282,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719469287,
-                     *             "updated_at_ms": 1795719469287,
-                     *             "importance": 0.8,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "commit",
-                     *                   1
-                     *                 ]
-                     *               ],
-                     *               "objects": [],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1,
-                     *               "maker": "user",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [
-                     *               {
-                     *                 "kind": "command",
-                     *                 "key": "make lint"
-                     *               }
-                     *             ],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 9,
-                     *             "pinned": true,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "13d34b4e3b2ede2a",
-                     *             "etag": "6c647ff8ad6e362e4145"
-                     *           }
-                     *         }
-                     *       ],
-                     *       "change_id": "chg_1m8ckh6f72a0qpkc"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The statement holds a secret; nothing was stored. An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A memory of `replaces` does not exist. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            /** @description A value cannot be used; `detail` names it. Or the `Idempotency-Key` came with another request before. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_memories: {
+    get_memories: {
         parameters: {
             query?: {
-                /**
-                 * @description only memories visible from this folder; default: all
-                 * @example /work/shop
-                 */
+                /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description files in use, for path scopes */
                 path?: string[];
-                /**
-                 * @description only these kinds
-                 * @example [
-                 *       "preference",
-                 *       "decision"
-                 *     ]
-                 */
+                /** @description only these kinds */
                 kind?: string[];
                 /** @description only these states; `all` for any */
                 status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
@@ -9511,10 +8675,7 @@ export interface operations {
                 pinned?: boolean;
                 /** @description sort key, greatest first; ties newest first; default: `created` */
                 order?: "created" | "updated" | "importance" | "used";
-                /**
-                 * @description most memories in one answer
-                 * @example 2
-                 */
+                /** @description most memories in one answer */
                 limit?: number;
                 /** @description number of memories to skip */
                 offset?: number;
@@ -9533,174 +8694,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "memories": [
-                     *         {
-                     *           "id": "mem_1m8ckh6jcjrqkeyw",
-                     *           "kind": "decision",
-                     *           "content": "Amounts are integer cents; never floats.",
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "provenance": {
-                     *             "tier": "user",
-                     *             "source": "api",
-                     *             "host": "",
-                     *             "session_id": "",
-                     *             "turn": 0,
-                     *             "span": "Amounts are integer cents; never floats.",
-                     *             "extractor": "",
-                     *             "original_tier": null,
-                     *             "author": "",
-                     *             "speaker": "user"
-                     *           },
-                     *           "validity": {
-                     *             "valid_from_ms": 1795719469641,
-                     *             "valid_to_ms": null,
-                     *             "superseded_by": null
-                     *           },
-                     *           "created_at_ms": 1795719469644,
-                     *           "updated_at_ms": 1795719469644,
-                     *           "importance": 0.8,
-                     *           "confidence": 1,
-                     *           "trigger": {
-                     *             "always": false,
-                     *             "actions": [
-                     *               [
-                     *                 "edit_code",
-                     *                 0.4
-                     *               ],
-                     *               [
-                     *                 "implement_feature",
-                     *                 0.25
-                     *               ]
-                     *             ],
-                     *             "objects": [
-                     *               "amounts",
-                     *               "integer"
-                     *             ],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "tools": [],
-                     *             "topics": [],
-                     *             "phrases": [],
-                     *             "breadth": 1.84,
-                     *             "maker": "local",
-                     *             "blocking": false
-                     *           },
-                     *           "status": "active",
-                     *           "sensitivity": "project",
-                     *           "entities": [],
-                     *           "files": [],
-                     *           "error_signature": "",
-                     *           "frequency": 1,
-                     *           "use_count": 0,
-                     *           "shown_count": 0,
-                     *           "tokens": 8,
-                     *           "pinned": false,
-                     *           "evidence": [],
-                     *           "proofs": 0,
-                     *           "branch": null,
-                     *           "content_hash": "8058c744e07b7782",
-                     *           "etag": "c38cbdd644ac00825db2"
-                     *         },
-                     *         {
-                     *           "id": "mem_1m8ckh677vmf88sk",
-                     *           "kind": "preference",
-                     *           "content": "Run `make lint` before every commit.",
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "provenance": {
-                     *             "tier": "user",
-                     *             "source": "api",
-                     *             "host": "",
-                     *             "session_id": "",
-                     *             "turn": 0,
-                     *             "span": "Run `make lint` before every commit.",
-                     *             "extractor": "",
-                     *             "original_tier": null,
-                     *             "author": "",
-                     *             "speaker": "user"
-                     *           },
-                     *           "validity": {
-                     *             "valid_from_ms": 1795719469282,
-                     *             "valid_to_ms": null,
-                     *             "superseded_by": null
-                     *           },
-                     *           "created_at_ms": 1795719469287,
-                     *           "updated_at_ms": 1795719469287,
-                     *           "importance": 0.8,
-                     *           "confidence": 1,
-                     *           "trigger": {
-                     *             "always": false,
-                     *             "actions": [
-                     *               [
-                     *                 "commit",
-                     *                 1
-                     *               ]
-                     *             ],
-                     *             "objects": [],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "tools": [],
-                     *             "topics": [],
-                     *             "phrases": [],
-                     *             "breadth": 1,
-                     *             "maker": "user",
-                     *             "blocking": false
-                     *           },
-                     *           "status": "active",
-                     *           "sensitivity": "project",
-                     *           "entities": [
-                     *             {
-                     *               "kind": "command",
-                     *               "key": "make lint"
-                     *             }
-                     *           ],
-                     *           "files": [],
-                     *           "error_signature": "",
-                     *           "frequency": 1,
-                     *           "use_count": 0,
-                     *           "shown_count": 0,
-                     *           "tokens": 9,
-                     *           "pinned": true,
-                     *           "evidence": [],
-                     *           "proofs": 0,
-                     *           "branch": null,
-                     *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "6c647ff8ad6e362e4145"
-                     *         }
-                     *       ],
-                     *       "limit": 2,
-                     *       "offset": 0,
-                     *       "next_offset": null,
-                     *       "next_cursor": null,
-                     *       "total": 2
-                     *     }
-                     */
                     "application/json": components["schemas"]["MemoryPage"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    search_memories: {
+    get_search: {
         parameters: {
             query: {
-                /**
-                 * @description words
-                 * @example how are amounts stored
-                 */
+                /** @description words */
                 text: string;
-                /**
-                 * @description only memories visible from this folder; default: all
-                 * @example /work/shop
-                 */
+                /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description only these scopes */
                 scope?: string[];
@@ -9723,97 +8729,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "hits": [
-                     *         {
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
-                     *             "kind": "decision",
-                     *             "content": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Amounts are integer cents; never floats.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469641,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719469644,
-                     *             "updated_at_ms": 1795719469644,
-                     *             "importance": 0.8,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.4
-                     *                 ],
-                     *                 [
-                     *                   "implement_feature",
-                     *                   0.25
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "amounts",
-                     *                 "integer"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.84,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 8,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "c38cbdd644ac00825db2"
-                     *           },
-                     *           "score": 0.032787,
-                     *           "by_words": 1,
-                     *           "by_meaning": 1
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Hits"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_memory: {
+    get_memories_id: {
         parameters: {
             query?: {
                 /** @description as it was known at this time */
@@ -9821,10 +8744,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -9837,98 +8757,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "memory": {
-                     *         "id": "mem_1m8ckh677vmf88sk",
-                     *         "kind": "preference",
-                     *         "content": "Run `make lint` before every commit.",
-                     *         "scope": "project:shop-73774d71f4",
-                     *         "provenance": {
-                     *           "tier": "user",
-                     *           "source": "api",
-                     *           "host": "",
-                     *           "session_id": "",
-                     *           "turn": 0,
-                     *           "span": "Run `make lint` before every commit.",
-                     *           "extractor": "",
-                     *           "original_tier": null,
-                     *           "author": "",
-                     *           "speaker": "user"
-                     *         },
-                     *         "validity": {
-                     *           "valid_from_ms": 1795719469282,
-                     *           "valid_to_ms": null,
-                     *           "superseded_by": null
-                     *         },
-                     *         "created_at_ms": 1795719469287,
-                     *         "updated_at_ms": 1795719469287,
-                     *         "importance": 0.8,
-                     *         "confidence": 1,
-                     *         "trigger": {
-                     *           "always": false,
-                     *           "actions": [
-                     *             [
-                     *               "commit",
-                     *               1
-                     *             ]
-                     *           ],
-                     *           "objects": [],
-                     *           "paths": [],
-                     *           "languages": [],
-                     *           "commands": [],
-                     *           "tools": [],
-                     *           "topics": [],
-                     *           "phrases": [],
-                     *           "breadth": 1,
-                     *           "maker": "user",
-                     *           "blocking": false
-                     *         },
-                     *         "status": "active",
-                     *         "sensitivity": "project",
-                     *         "entities": [
-                     *           {
-                     *             "kind": "command",
-                     *             "key": "make lint"
-                     *           }
-                     *         ],
-                     *         "files": [],
-                     *         "error_signature": "",
-                     *         "frequency": 1,
-                     *         "use_count": 0,
-                     *         "shown_count": 0,
-                     *         "tokens": 9,
-                     *         "pinned": true,
-                     *         "evidence": [],
-                     *         "proofs": 0,
-                     *         "branch": null,
-                     *         "content_hash": "13d34b4e3b2ede2a",
-                     *         "etag": "6c647ff8ad6e362e4145"
-                     *       },
-                     *       "change_id": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    replace_memory: {
+    put_memories_id: {
         parameters: {
             query?: never;
             header: {
@@ -9936,10 +8772,7 @@ export interface operations {
                 "If-Match": string;
             };
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -9957,118 +8790,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "memory": {
-                     *         "id": "mem_1m8ckh677vmf88sk",
-                     *         "kind": "preference",
-                     *         "content": "Run `make lint` before every commit.",
-                     *         "scope": "project:shop-73774d71f4",
-                     *         "provenance": {
-                     *           "tier": "user",
-                     *           "source": "api",
-                     *           "host": "",
-                     *           "session_id": "",
-                     *           "turn": 0,
-                     *           "span": "Run `make lint` before every commit.",
-                     *           "extractor": "",
-                     *           "original_tier": null,
-                     *           "author": "",
-                     *           "speaker": "user"
-                     *         },
-                     *         "validity": {
-                     *           "valid_from_ms": 1795719469282,
-                     *           "valid_to_ms": null,
-                     *           "superseded_by": null
-                     *         },
-                     *         "created_at_ms": 1795719469287,
-                     *         "updated_at_ms": 1795719469702,
-                     *         "importance": 0.8,
-                     *         "confidence": 1,
-                     *         "trigger": {
-                     *           "always": false,
-                     *           "actions": [
-                     *             [
-                     *               "commit",
-                     *               1
-                     *             ]
-                     *           ],
-                     *           "objects": [],
-                     *           "paths": [],
-                     *           "languages": [],
-                     *           "commands": [],
-                     *           "tools": [],
-                     *           "topics": [],
-                     *           "phrases": [],
-                     *           "breadth": 1,
-                     *           "maker": "user",
-                     *           "blocking": false
-                     *         },
-                     *         "status": "active",
-                     *         "sensitivity": "project",
-                     *         "entities": [
-                     *           {
-                     *             "kind": "command",
-                     *             "key": "make lint"
-                     *           }
-                     *         ],
-                     *         "files": [],
-                     *         "error_signature": "",
-                     *         "frequency": 1,
-                     *         "use_count": 0,
-                     *         "shown_count": 0,
-                     *         "tokens": 9,
-                     *         "pinned": false,
-                     *         "evidence": [],
-                     *         "proofs": 0,
-                     *         "branch": null,
-                     *         "content_hash": "13d34b4e3b2ede2a",
-                     *         "etag": "02d5ca2343cadf85c74c"
-                     *       },
-                     *       "change_id": "chg_1m8ckh6m73q0ty7s"
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            428: components["responses"]["PreconditionRequired"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    forget_memory: {
+    delete_memories_id: {
         parameters: {
             query?: {
-                /**
-                 * @description kept in the history
-                 * @example no longer true
-                 */
+                /** @description kept in the history */
                 reason?: string;
             };
             header?: {
@@ -10076,10 +8808,7 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh6jcjrqkeyw
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -10092,112 +8821,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "memory": {
-                     *         "id": "mem_1m8ckh6jcjrqkeyw",
-                     *         "kind": "decision",
-                     *         "content": "Amounts are integer cents; never floats.",
-                     *         "scope": "project:shop-73774d71f4",
-                     *         "provenance": {
-                     *           "tier": "user",
-                     *           "source": "api",
-                     *           "host": "",
-                     *           "session_id": "",
-                     *           "turn": 0,
-                     *           "span": "Amounts are integer cents; never floats.",
-                     *           "extractor": "",
-                     *           "original_tier": null,
-                     *           "author": "",
-                     *           "speaker": "user"
-                     *         },
-                     *         "validity": {
-                     *           "valid_from_ms": 1795719469641,
-                     *           "valid_to_ms": null,
-                     *           "superseded_by": null
-                     *         },
-                     *         "created_at_ms": 1795719469644,
-                     *         "updated_at_ms": 1795719469754,
-                     *         "importance": 0.8,
-                     *         "confidence": 1,
-                     *         "trigger": {
-                     *           "always": false,
-                     *           "actions": [
-                     *             [
-                     *               "edit_code",
-                     *               0.4
-                     *             ],
-                     *             [
-                     *               "implement_feature",
-                     *               0.25
-                     *             ]
-                     *           ],
-                     *           "objects": [
-                     *             "amounts",
-                     *             "integer"
-                     *           ],
-                     *           "paths": [],
-                     *           "languages": [],
-                     *           "commands": [],
-                     *           "tools": [],
-                     *           "topics": [],
-                     *           "phrases": [],
-                     *           "breadth": 1.84,
-                     *           "maker": "local",
-                     *           "blocking": false
-                     *         },
-                     *         "status": "active",
-                     *         "sensitivity": "project",
-                     *         "entities": [],
-                     *         "files": [],
-                     *         "error_signature": "",
-                     *         "frequency": 2,
-                     *         "use_count": 0,
-                     *         "shown_count": 0,
-                     *         "tokens": 8,
-                     *         "pinned": false,
-                     *         "evidence": [
-                     *           "Prices are kept as whole cents."
-                     *         ],
-                     *         "proofs": 0,
-                     *         "branch": null,
-                     *         "content_hash": "8058c744e07b7782",
-                     *         "etag": "aba70771e8959df178ff"
-                     *       },
-                     *       "change_id": "chg_1m8ckh6qetf2e718"
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            /** @description An agent may not forget this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            412: components["responses"]["PreconditionFailed"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    edit_memory: {
+    patch_memories_id: {
         parameters: {
             query?: never;
             header?: {
@@ -10205,10 +8836,7 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -10226,111 +8854,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "memory": {
-                     *         "id": "mem_1m8ckh677vmf88sk",
-                     *         "kind": "preference",
-                     *         "content": "Run `make check` before every commit.",
-                     *         "scope": "project:shop-73774d71f4",
-                     *         "provenance": {
-                     *           "tier": "user",
-                     *           "source": "api",
-                     *           "host": "",
-                     *           "session_id": "",
-                     *           "turn": 0,
-                     *           "span": "Run `make lint` before every commit.",
-                     *           "extractor": "",
-                     *           "original_tier": null,
-                     *           "author": "",
-                     *           "speaker": "user"
-                     *         },
-                     *         "validity": {
-                     *           "valid_from_ms": 1795719469282,
-                     *           "valid_to_ms": null,
-                     *           "superseded_by": null
-                     *         },
-                     *         "created_at_ms": 1795719469287,
-                     *         "updated_at_ms": 1795719469693,
-                     *         "importance": 0.8,
-                     *         "confidence": 1,
-                     *         "trigger": {
-                     *           "always": false,
-                     *           "actions": [
-                     *             [
-                     *               "commit",
-                     *               1
-                     *             ]
-                     *           ],
-                     *           "objects": [],
-                     *           "paths": [],
-                     *           "languages": [],
-                     *           "commands": [],
-                     *           "tools": [],
-                     *           "topics": [],
-                     *           "phrases": [],
-                     *           "breadth": 1,
-                     *           "maker": "user",
-                     *           "blocking": false
-                     *         },
-                     *         "status": "active",
-                     *         "sensitivity": "project",
-                     *         "entities": [
-                     *           {
-                     *             "kind": "command",
-                     *             "key": "make check"
-                     *           }
-                     *         ],
-                     *         "files": [],
-                     *         "error_signature": "",
-                     *         "frequency": 1,
-                     *         "use_count": 0,
-                     *         "shown_count": 0,
-                     *         "tokens": 9,
-                     *         "pinned": true,
-                     *         "evidence": [],
-                     *         "proofs": 0,
-                     *         "branch": null,
-                     *         "content_hash": "f57bf53804883f79",
-                     *         "etag": "76b3e6f9f56e7de3f154"
-                     *       },
-                     *       "change_id": "chg_1m8ckh6m1vj0gq7h"
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    supersede_memory: {
+    post_memories_id_supersede: {
         parameters: {
             query?: never;
             header?: {
@@ -10340,10 +8871,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh6mb9b6p30b
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -10361,132 +8889,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "changes": [
-                     *         {
-                     *           "change": "supersede",
-                     *           "reason": "replaced by you",
-                     *           "cause": "replaced_by_user",
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh6mnvvt5yb4",
-                     *             "kind": "fact",
-                     *             "content": "The billing port is 9090.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "The billing port is 9090.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469717,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719469717,
-                     *             "updated_at_ms": 1795719469717,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "run_command",
-                     *                   0.23
-                     *                 ],
-                     *                 [
-                     *                   "debug_investigate",
-                     *                   0.14
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "billing",
-                     *                 "port"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.29,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 8,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "8731acb31eb5c842",
-                     *             "etag": "2f7d4faeda7a9af594b5"
-                     *           },
-                     *           "old_id": "mem_1m8ckh6mb9b6p30b",
-                     *           "at_ms": 1795719469717,
-                     *           "further": [],
-                     *           "contested": []
-                     *         }
-                     *       ],
-                     *       "change_id": "chg_1m8ckh6msv4va8q0"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            /** @description A value cannot be used; `detail` names it. Or the `Idempotency-Key` came with another request before. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    merge_memory: {
+    post_memories_id_merge: {
         parameters: {
             query?: never;
             header?: {
@@ -10494,10 +8904,7 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh6n7n1v687m
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -10515,590 +8922,99 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "changes": [
-                     *         {
-                     *           "change": "merge",
-                     *           "reason": "mem_1m8ckh6n7n1v687m says the same, by review",
-                     *           "cause": "merged_by_review",
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
-                     *             "kind": "decision",
-                     *             "content": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Amounts are integer cents; never floats.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469641,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719469644,
-                     *             "updated_at_ms": 1795719469754,
-                     *             "importance": 0.8,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.4
-                     *                 ],
-                     *                 [
-                     *                   "implement_feature",
-                     *                   0.25
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "amounts",
-                     *                 "integer"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.84,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 2,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 8,
-                     *             "pinned": false,
-                     *             "evidence": [
-                     *               "Prices are kept as whole cents."
-                     *             ],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "aba70771e8959df178ff"
-                     *           }
-                     *         },
-                     *         {
-                     *           "change": "edit",
-                     *           "reason": "merged into mem_1m8ckh6jcjrqkeyw in review",
-                     *           "cause": "merged_into",
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh6n7n1v687m",
-                     *             "kind": "fact",
-                     *             "content": "Prices are kept as whole cents.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Prices are kept as whole cents.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469735,
-                     *               "valid_to_ms": 1795719469754,
-                     *               "superseded_by": "mem_1m8ckh6jcjrqkeyw"
-                     *             },
-                     *             "created_at_ms": 1795719469735,
-                     *             "updated_at_ms": 1795719469754,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "data_storage",
-                     *                   0.21
-                     *                 ],
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.16
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "prices",
-                     *                 "cents"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.53,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "superseded",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 7,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "9c0d1f2ea582f71c6664"
-                     *           }
-                     *         }
-                     *       ],
-                     *       "change_id": "chg_1m8ckh6ntpynvk2m"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can change memories. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description One of the two memories does not exist. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_memory_versions: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "versions": [
-                     *         {
-                     *           "id": "mem_1m8ckh677vmf88sk",
-                     *           "kind": "preference",
-                     *           "content": "Run `make lint` before every commit.",
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "provenance": {
-                     *             "tier": "user",
-                     *             "source": "api",
-                     *             "host": "",
-                     *             "session_id": "",
-                     *             "turn": 0,
-                     *             "span": "Run `make lint` before every commit.",
-                     *             "extractor": "",
-                     *             "original_tier": null,
-                     *             "author": "",
-                     *             "speaker": "user"
-                     *           },
-                     *           "validity": {
-                     *             "valid_from_ms": 1795719469282,
-                     *             "valid_to_ms": null,
-                     *             "superseded_by": null
-                     *           },
-                     *           "created_at_ms": 1795719469287,
-                     *           "updated_at_ms": 1795719469287,
-                     *           "importance": 0.8,
-                     *           "confidence": 1,
-                     *           "trigger": {
-                     *             "always": false,
-                     *             "actions": [
-                     *               [
-                     *                 "commit",
-                     *                 1
-                     *               ]
-                     *             ],
-                     *             "objects": [],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "tools": [],
-                     *             "topics": [],
-                     *             "phrases": [],
-                     *             "breadth": 1,
-                     *             "maker": "user",
-                     *             "blocking": false
-                     *           },
-                     *           "status": "active",
-                     *           "sensitivity": "project",
-                     *           "entities": [
-                     *             {
-                     *               "kind": "command",
-                     *               "key": "make lint"
-                     *             }
-                     *           ],
-                     *           "files": [],
-                     *           "error_signature": "",
-                     *           "frequency": 1,
-                     *           "use_count": 0,
-                     *           "shown_count": 0,
-                     *           "tokens": 9,
-                     *           "pinned": true,
-                     *           "evidence": [],
-                     *           "proofs": 0,
-                     *           "branch": null,
-                     *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "6c647ff8ad6e362e4145"
-                     *         },
-                     *         {
-                     *           "id": "mem_1m8ckh677vmf88sk",
-                     *           "kind": "preference",
-                     *           "content": "Run `make check` before every commit.",
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "provenance": {
-                     *             "tier": "user",
-                     *             "source": "api",
-                     *             "host": "",
-                     *             "session_id": "",
-                     *             "turn": 0,
-                     *             "span": "Run `make lint` before every commit.",
-                     *             "extractor": "",
-                     *             "original_tier": null,
-                     *             "author": "",
-                     *             "speaker": "user"
-                     *           },
-                     *           "validity": {
-                     *             "valid_from_ms": 1795719469282,
-                     *             "valid_to_ms": null,
-                     *             "superseded_by": null
-                     *           },
-                     *           "created_at_ms": 1795719469287,
-                     *           "updated_at_ms": 1795719469693,
-                     *           "importance": 0.8,
-                     *           "confidence": 1,
-                     *           "trigger": {
-                     *             "always": false,
-                     *             "actions": [
-                     *               [
-                     *                 "commit",
-                     *                 1
-                     *               ]
-                     *             ],
-                     *             "objects": [],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "tools": [],
-                     *             "topics": [],
-                     *             "phrases": [],
-                     *             "breadth": 1,
-                     *             "maker": "user",
-                     *             "blocking": false
-                     *           },
-                     *           "status": "active",
-                     *           "sensitivity": "project",
-                     *           "entities": [
-                     *             {
-                     *               "kind": "command",
-                     *               "key": "make check"
-                     *             }
-                     *           ],
-                     *           "files": [],
-                     *           "error_signature": "",
-                     *           "frequency": 1,
-                     *           "use_count": 0,
-                     *           "shown_count": 0,
-                     *           "tokens": 9,
-                     *           "pinned": true,
-                     *           "evidence": [],
-                     *           "proofs": 0,
-                     *           "branch": null,
-                     *           "content_hash": "f57bf53804883f79",
-                     *           "etag": "76b3e6f9f56e7de3f154"
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Versions"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_memory_relations: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh6mb9b6p30b
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "relations": [
-                     *         {
-                     *           "source_id": "mem_1m8ckh6mnvvt5yb4",
-                     *           "target_id": "mem_1m8ckh6mb9b6p30b",
-                     *           "type": "updates",
-                     *           "weight": 1
-                     *         }
-                     *       ],
-                     *       "memories": [
-                     *         {
-                     *           "id": "mem_1m8ckh6mnvvt5yb4",
-                     *           "kind": "fact",
-                     *           "content": "The billing port is 9090.",
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "provenance": {
-                     *             "tier": "user",
-                     *             "source": "api",
-                     *             "host": "",
-                     *             "session_id": "",
-                     *             "turn": 0,
-                     *             "span": "The billing port is 9090.",
-                     *             "extractor": "",
-                     *             "original_tier": null,
-                     *             "author": "",
-                     *             "speaker": "user"
-                     *           },
-                     *           "validity": {
-                     *             "valid_from_ms": 1795719469717,
-                     *             "valid_to_ms": null,
-                     *             "superseded_by": null
-                     *           },
-                     *           "created_at_ms": 1795719469717,
-                     *           "updated_at_ms": 1795719469717,
-                     *           "importance": 0.5,
-                     *           "confidence": 1,
-                     *           "trigger": {
-                     *             "always": false,
-                     *             "actions": [
-                     *               [
-                     *                 "run_command",
-                     *                 0.23
-                     *               ],
-                     *               [
-                     *                 "debug_investigate",
-                     *                 0.14
-                     *               ]
-                     *             ],
-                     *             "objects": [
-                     *               "billing",
-                     *               "port"
-                     *             ],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "tools": [],
-                     *             "topics": [],
-                     *             "phrases": [],
-                     *             "breadth": 1.29,
-                     *             "maker": "local",
-                     *             "blocking": false
-                     *           },
-                     *           "status": "active",
-                     *           "sensitivity": "project",
-                     *           "entities": [],
-                     *           "files": [],
-                     *           "error_signature": "",
-                     *           "frequency": 1,
-                     *           "use_count": 0,
-                     *           "shown_count": 0,
-                     *           "tokens": 8,
-                     *           "pinned": false,
-                     *           "evidence": [],
-                     *           "proofs": 0,
-                     *           "branch": null,
-                     *           "content_hash": "8731acb31eb5c842",
-                     *           "etag": "2f7d4faeda7a9af594b5"
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Relations"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_memory_exposures: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "exposures": [
-                     *         {
-                     *           "session": "library/chat-7",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
-                     *           "surface": "prompt",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "tokens": 15,
-                     *           "at_ms": 1795719470078,
-                     *           "used": null
-                     *         },
-                     *         {
-                     *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
-                     *           "surface": "start",
-                     *           "turn": 0,
-                     *           "epoch": 0,
-                     *           "tokens": 15,
-                     *           "at_ms": 1795719469876,
-                     *           "used": null
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ExposurePage"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    rate_memory: {
+    get_memories_id_history: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Versions"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_memories_id_relations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Relations"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_memories_id_exposures: {
+        parameters: {
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExposurePage"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_memories_id_feedback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -11116,34 +9032,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
     get_graph: {
         parameters: {
             query?: {
-                /**
-                 * @description only memories visible from this folder; default: all
-                 * @example /work/shop
-                 */
+                /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description only these scopes */
                 scope?: string[];
@@ -11151,10 +9047,7 @@ export interface operations {
                 kind?: string[];
                 /** @description only these states; `all` for any */
                 status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
-                /**
-                 * @description most nodes, the newest
-                 * @example 100
-                 */
+                /** @description most nodes, the newest */
                 limit?: number;
             };
             header?: never;
@@ -11169,67 +9062,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "graph": {
-                     *         "nodes": [
-                     *           {
-                     *             "id": "mem_1m8ckh6mnvvt5yb4",
-                     *             "kind": "fact",
-                     *             "label": "The billing port is 9090.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "status": "active",
-                     *             "importance": 0.5,
-                     *             "use_count": 0,
-                     *             "created_at_ms": 1795719469717
-                     *           },
-                     *           {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
-                     *             "kind": "decision",
-                     *             "label": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "status": "active",
-                     *             "importance": 0.8,
-                     *             "use_count": 0,
-                     *             "created_at_ms": 1795719469644
-                     *           }
-                     *         ],
-                     *         "edges": [],
-                     *         "total": 3,
-                     *         "truncated": false
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["GraphView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_changes: {
+    get_changes: {
         parameters: {
             query?: {
-                /**
-                 * @description most changes
-                 * @example 2
-                 */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-                /**
-                 * @description only memories visible from this folder; default: all
-                 * @example /work/shop
-                 */
+                /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description only of this memory */
                 id?: string;
                 /** @description only the entries of this change */
                 change?: string;
+                /** @description most changes */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -11243,322 +9093,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "changes": [
-                     *         {
-                     *           "change_id": "chg_1m8ckh6qetf2e718",
-                     *           "at_ms": 1795719469806,
-                     *           "reason": "no longer true",
-                     *           "cause": "forgotten",
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
-                     *             "kind": "decision",
-                     *             "content": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Amounts are integer cents; never floats.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469641,
-                     *               "valid_to_ms": 1795719469805,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719469644,
-                     *             "updated_at_ms": 1795719469806,
-                     *             "importance": 0.8,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.4
-                     *                 ],
-                     *                 [
-                     *                   "implement_feature",
-                     *                   0.25
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "amounts",
-                     *                 "integer"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.84,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "retired",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 2,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 8,
-                     *             "pinned": false,
-                     *             "evidence": [
-                     *               "Prices are kept as whole cents."
-                     *             ],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "601e3e0805d981013a11"
-                     *           },
-                     *           "before": {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
-                     *             "kind": "decision",
-                     *             "content": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Amounts are integer cents; never floats.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469641,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719469644,
-                     *             "updated_at_ms": 1795719469754,
-                     *             "importance": 0.8,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.4
-                     *                 ],
-                     *                 [
-                     *                   "implement_feature",
-                     *                   0.25
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "amounts",
-                     *                 "integer"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.84,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 2,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 8,
-                     *             "pinned": false,
-                     *             "evidence": [
-                     *               "Prices are kept as whole cents."
-                     *             ],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "aba70771e8959df178ff"
-                     *           }
-                     *         },
-                     *         {
-                     *           "change_id": "chg_1m8ckh6ntpynvk2m",
-                     *           "at_ms": 1795719469754,
-                     *           "reason": "merged into mem_1m8ckh6jcjrqkeyw in review",
-                     *           "cause": "merged_into",
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh6n7n1v687m",
-                     *             "kind": "fact",
-                     *             "content": "Prices are kept as whole cents.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Prices are kept as whole cents.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469735,
-                     *               "valid_to_ms": 1795719469754,
-                     *               "superseded_by": "mem_1m8ckh6jcjrqkeyw"
-                     *             },
-                     *             "created_at_ms": 1795719469735,
-                     *             "updated_at_ms": 1795719469754,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "data_storage",
-                     *                   0.21
-                     *                 ],
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.16
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "prices",
-                     *                 "cents"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.53,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "superseded",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 7,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "9c0d1f2ea582f71c6664"
-                     *           },
-                     *           "before": {
-                     *             "id": "mem_1m8ckh6n7n1v687m",
-                     *             "kind": "fact",
-                     *             "content": "Prices are kept as whole cents.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Prices are kept as whole cents.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469735,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719469735,
-                     *             "updated_at_ms": 1795719469735,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "data_storage",
-                     *                   0.21
-                     *                 ],
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.16
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "prices",
-                     *                 "cents"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.53,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 7,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "ee6bafe0816ebc90a765"
-                     *           }
-                     *         }
-                     *       ],
-                     *       "next_cursor": "WzAsIjBhNGZjNTQwMWUzYTFjMDg4NTQ2Y2FiYSJd"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ChangeLog"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    purge_memories: {
+    post_purge: {
         parameters: {
             query?: never;
             header?: never;
@@ -11577,63 +9119,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "memories": [
-                     *         {
-                     *           "id": "mem_1m8ckh6rvsna119m",
-                     *           "kind": "preference",
-                     *           "scope": "agent:store/shop/ana",
-                     *           "status": "retired",
-                     *           "content": "Ana prefers the dark theme."
-                     *         }
-                     *       ],
-                     *       "sessions": [],
-                     *       "rows": {
-                     *         "memories": 1,
-                     *         "versions": 2
-                     *       },
-                     *       "files": {
-                     *         "/home/ana/tacit-2026-11-26.db": 3
-                     *       },
-                     *       "left": [],
-                     *       "alike": [],
-                     *       "dry_run": true
-                     *     }
-                     */
                     "application/json": components["schemas"]["Purged"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can remove memories for good. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Nothing fits. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    undo_change: {
+    post_undo: {
         parameters: {
             query?: never;
             header?: never;
@@ -11652,139 +9145,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "changes": [
-                     *         {
-                     *           "change": "edit",
-                     *           "reason": "undone: no longer true",
-                     *           "cause": "undone",
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
-                     *             "kind": "decision",
-                     *             "content": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Amounts are integer cents; never floats.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469641,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719469644,
-                     *             "updated_at_ms": 1795719469828,
-                     *             "importance": 0.8,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.4
-                     *                 ],
-                     *                 [
-                     *                   "implement_feature",
-                     *                   0.25
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "amounts",
-                     *                 "integer"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.84,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 2,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 8,
-                     *             "pinned": false,
-                     *             "evidence": [
-                     *               "Prices are kept as whole cents."
-                     *             ],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "64bfce1a8f815e62550d"
-                     *           }
-                     *         }
-                     *       ],
-                     *       "change_id": "chg_1m8ckh6r5qqkgzsp"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can take changes back. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such change, or it did nothing to `memory`. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A later change touched one of its memories. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_review: {
+    get_review: {
         parameters: {
             query?: {
-                /**
-                 * @description most rows in one answer
-                 * @example 2
-                 */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
                 /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description only these kinds */
@@ -11793,17 +9163,16 @@ export interface operations {
                 source?: string[];
                 /** @description only with these trust tiers */
                 tier?: string[];
-                /**
-                 * @description only these causes: a contradiction, added by an agent, imported, captured and not confirmed
-                 * @example [
-                 *       "import"
-                 *     ]
-                 */
+                /** @description only these causes: a contradiction, added by an agent, imported, captured and not confirmed */
                 cause?: ("contradiction" | "agent" | "import" | "unconfirmed" | "branch")[];
                 /** @description only of these projects or other scopes */
                 scope?: string[];
                 /** @description only with all of these words, in any order */
                 text?: string;
+                /** @description most entries */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -11817,207 +9186,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "review": [
-                     *         {
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh74qh5d1z05",
-                     *             "kind": "fact",
-                     *             "content": "Parcels go by freight.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "import",
-                     *               "source": "import",
-                     *               "host": "mem0",
-                     *               "session_id": "b1",
-                     *               "turn": 0,
-                     *               "span": "Parcels go by freight.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "import"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1767323045000,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719470231,
-                     *             "updated_at_ms": 1795719470231,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "explain_code",
-                     *                   0.16
-                     *                 ],
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.1
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "parcels",
-                     *                 "freight"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.38,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "quarantined",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 7,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "465ed30d171db881",
-                     *             "etag": "f675f4260ffd3ecb5c2b"
-                     *           },
-                     *           "other": null,
-                     *           "cause": "import",
-                     *           "reason": "imported from mem0, not confirmed by you",
-                     *           "alike": false
-                     *         },
-                     *         {
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh747qqjmwk9",
-                     *             "kind": "fact",
-                     *             "content": "The depot opens at nine.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "import",
-                     *               "source": "import",
-                     *               "host": "mem0",
-                     *               "session_id": "b0",
-                     *               "turn": 0,
-                     *               "span": "The depot opens at nine.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "import"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1767323045000,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719470215,
-                     *             "updated_at_ms": 1795719470215,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "answer_question",
-                     *                   0.18
-                     *                 ],
-                     *                 [
-                     *                   "debug_investigate",
-                     *                   0.14
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "depot",
-                     *                 "opens"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.3,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "quarantined",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 6,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "b5e57729ab147d33",
-                     *             "etag": "9d325236029b2ce21b80"
-                     *           },
-                     *           "other": null,
-                     *           "cause": "import",
-                     *           "reason": "imported from mem0, not confirmed by you",
-                     *           "alike": false
-                     *         }
-                     *       ],
-                     *       "total": 2,
-                     *       "waiting": 2,
-                     *       "groups": {
-                     *         "kind": [
-                     *           {
-                     *             "value": "fact",
-                     *             "count": 2
-                     *           }
-                     *         ],
-                     *         "source": [
-                     *           {
-                     *             "value": "import",
-                     *             "count": 2
-                     *           }
-                     *         ],
-                     *         "tier": [
-                     *           {
-                     *             "value": "import",
-                     *             "count": 2
-                     *           }
-                     *         ],
-                     *         "cause": [
-                     *           {
-                     *             "value": "import",
-                     *             "count": 2
-                     *           }
-                     *         ],
-                     *         "scope": [
-                     *           {
-                     *             "value": "project:shop-73774d71f4",
-                     *             "count": 2
-                     *           }
-                     *         ]
-                     *       },
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReviewQueue"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    decide_reviews: {
+    post_review: {
         parameters: {
             query?: never;
             header?: never;
@@ -12036,62 +9212,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "decided": 1,
-                     *       "change_id": "chg_1m8ckh75q3572g4s"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Decided"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide what waits for review. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description One of the memories does not exist. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Another number of statements matches than `count`. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    decide_review: {
+    post_review_id: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh74qh5d1z05
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -12108,126 +9241,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "changes": [
-                     *         {
-                     *           "change": "edit",
-                     *           "reason": "accepted in review",
-                     *           "cause": "accepted",
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh74qh5d1z05",
-                     *             "kind": "fact",
-                     *             "content": "Parcels go by freight.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "import",
-                     *               "host": "mem0",
-                     *               "session_id": "b1",
-                     *               "turn": 0,
-                     *               "span": "Parcels go by freight.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1767323045000,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719470231,
-                     *             "updated_at_ms": 1795719470254,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "explain_code",
-                     *                   0.16
-                     *                 ],
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.1
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "parcels",
-                     *                 "freight"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.38,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 7,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "465ed30d171db881",
-                     *             "etag": "25e53b93bbe7eb413058"
-                     *           }
-                     *         }
-                     *       ],
-                     *       "change_id": "chg_1m8ckh75ekrvdvcn"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description `content` holds a secret. Only the user can decide what waits for review. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_projects: {
+    get_projects: {
         parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -12240,48 +9263,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "projects": [
-                     *         {
-                     *           "project": {
-                     *             "id": "shop-73774d71f4",
-                     *             "name": "shop",
-                     *             "root": "/work/shop",
-                     *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795719469282,
-                     *             "links": [],
-                     *             "key": "remote:example.org/shop",
-                     *             "folders": [
-                     *               "/work/shop"
-                     *             ],
-                     *             "apart": []
-                     *           },
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "active": 3
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["Projects"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_folder_project: {
+    get_projects_here: {
         parameters: {
             query: {
-                /**
-                 * @description working folder
-                 * @example /home/ana/second-clone
-                 */
+                /** @description working folder */
                 cwd: string;
             };
             header?: never;
@@ -12296,56 +9288,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "second-clone-a620af070e",
-                     *         "name": "second-clone",
-                     *         "root": "/home/ana/second-clone",
-                     *         "remote": "",
-                     *         "first_seen_ms": 0,
-                     *         "links": [],
-                     *         "key": "path:/home/ana/second-clone",
-                     *         "folders": [
-                     *           "/home/ana/second-clone"
-                     *         ],
-                     *         "apart": []
-                     *       },
-                     *       "related": [
-                     *         {
-                     *           "project": {
-                     *             "id": "shop-73774d71f4",
-                     *             "name": "shop",
-                     *             "root": "/work/shop",
-                     *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795719469282,
-                     *             "links": [],
-                     *             "key": "remote:example.org/shop",
-                     *             "folders": [
-                     *               "/work/shop"
-                     *             ],
-                     *             "apart": []
-                     *           },
-                     *           "former": false,
-                     *           "declined": false,
-                     *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
-                     *         }
-                     *       ],
-                     *       "notice": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
-                     *     }
-                     */
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    join_project: {
+    post_projects_join: {
         parameters: {
             query?: never;
             header?: never;
@@ -12364,50 +9314,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "shop-73774d71f4",
-                     *         "name": "shop",
-                     *         "root": "/home/ana/second-clone",
-                     *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795719469282,
-                     *         "links": [],
-                     *         "key": "remote:example.org/shop",
-                     *         "folders": [
-                     *           "/home/ana/second-clone",
-                     *           "/work/shop"
-                     *         ],
-                     *         "apart": []
-                     *       },
-                     *       "related": [],
-                     *       "notice": ""
-                     *     }
-                     */
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide which folders share a project. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    separate_project: {
+    post_projects_separate: {
         parameters: {
             query?: never;
             header?: never;
@@ -12426,76 +9340,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "second-clone-a620af070e",
-                     *         "name": "second-clone",
-                     *         "root": "/home/ana/second-clone",
-                     *         "remote": "",
-                     *         "first_seen_ms": 0,
-                     *         "links": [],
-                     *         "key": "path:/home/ana/second-clone",
-                     *         "folders": [
-                     *           "/home/ana/second-clone"
-                     *         ],
-                     *         "apart": []
-                     *       },
-                     *       "related": [
-                     *         {
-                     *           "project": {
-                     *             "id": "shop-73774d71f4",
-                     *             "name": "shop",
-                     *             "root": "/home/ana/second-clone",
-                     *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795719469282,
-                     *             "links": [],
-                     *             "key": "remote:example.org/shop",
-                     *             "folders": [
-                     *               "/work/shop"
-                     *             ],
-                     *             "apart": [
-                     *               "/home/ana/second-clone"
-                     *             ]
-                     *           },
-                     *           "former": false,
-                     *           "declined": true,
-                     *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
-                     *         }
-                     *       ],
-                     *       "notice": ""
-                     *     }
-                     */
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide which folders share a project. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_repository_team: {
+    get_team: {
         parameters: {
             query: {
-                /**
-                 * @description working folder
-                 * @example /work/shop
-                 */
+                /** @description working folder */
                 cwd: string;
             };
             header?: never;
@@ -12510,51 +9365,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "shop-73774d71f4",
-                     *         "name": "shop",
-                     *         "root": "/work/shop",
-                     *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795719469282,
-                     *         "links": [],
-                     *         "key": "remote:example.org/shop",
-                     *         "folders": [
-                     *           "/work/shop"
-                     *         ],
-                     *         "apart": [
-                     *           "/home/ana/second-clone"
-                     *         ]
-                     *       },
-                     *       "joined": true,
-                     *       "files": [
-                     *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
-                     *           "merged": true,
-                     *           "kind": "preference",
-                     *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-26",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
-                     *           "problem": ""
-                     *         }
-                     *       ],
-                     *       "problem": "",
-                     *       "changed": 0
-                     *     }
-                     */
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    join_repository_team: {
+    post_team_join: {
         parameters: {
             query?: never;
             header?: never;
@@ -12573,63 +9391,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "shop-73774d71f4",
-                     *         "name": "shop",
-                     *         "root": "/work/shop",
-                     *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795719469282,
-                     *         "links": [],
-                     *         "key": "remote:example.org/shop",
-                     *         "folders": [
-                     *           "/work/shop"
-                     *         ],
-                     *         "apart": [
-                     *           "/home/ana/second-clone"
-                     *         ]
-                     *       },
-                     *       "joined": true,
-                     *       "files": [
-                     *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
-                     *           "merged": true,
-                     *           "kind": "preference",
-                     *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-26",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
-                     *           "problem": ""
-                     *         }
-                     *       ],
-                     *       "problem": "",
-                     *       "changed": 1
-                     *     }
-                     */
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    leave_repository_team: {
+    post_team_leave: {
         parameters: {
             query?: never;
             header?: never;
@@ -12648,63 +9417,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "shop-73774d71f4",
-                     *         "name": "shop",
-                     *         "root": "/work/shop",
-                     *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795719469282,
-                     *         "links": [],
-                     *         "key": "remote:example.org/shop",
-                     *         "folders": [
-                     *           "/work/shop"
-                     *         ],
-                     *         "apart": [
-                     *           "/home/ana/second-clone"
-                     *         ]
-                     *       },
-                     *       "joined": false,
-                     *       "files": [
-                     *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
-                     *           "merged": true,
-                     *           "kind": "preference",
-                     *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-26",
-                     *           "memory_id": "",
-                     *           "problem": ""
-                     *         }
-                     *       ],
-                     *       "problem": "",
-                     *       "changed": 1
-                     *     }
-                     */
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    share_in_repository: {
+    post_team_share: {
         parameters: {
             query?: never;
             header?: never;
@@ -12723,52 +9443,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
-                     *         "merged": false,
-                     *         "kind": "preference",
-                     *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-26",
-                     *         "memory_id": "mem_1m8ckh677vmf88sk",
-                     *         "problem": ""
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SharedView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The memory is restricted, or belongs to one session. The memory holds a secret. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    unshare_in_repository: {
+    post_team_unshare: {
         parameters: {
             query?: never;
             header?: never;
@@ -12787,52 +9469,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
-                     *         "merged": false,
-                     *         "kind": "preference",
-                     *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-26",
-                     *         "memory_id": "",
-                     *         "problem": ""
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SharedView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or it has no file in the team's folder. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_teams: {
+    get_teams: {
         parameters: {
             query?: never;
             header?: never;
@@ -12847,52 +9491,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         },
-                     *         {
-                     *           "team": "acme/core",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    add_team: {
+    post_teams: {
         parameters: {
             query?: never;
             header?: never;
@@ -12911,74 +9517,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         },
-                     *         {
-                     *           "team": "acme/core",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such organization for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The team exists already. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_known_teams: {
+    get_teams_known: {
         parameters: {
             query?: never;
             header?: never;
@@ -12993,40 +9539,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "memories": 0,
-                     *           "own": []
-                     *         },
-                     *         {
-                     *           "team": "acme/core",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "memories": 1,
-                     *           "own": [
-                     *             "mem_1m8ckh677vmf88sk"
-                     *           ]
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["KnownTeamsView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    join_team: {
+    post_teams_join: {
         parameters: {
             query?: never;
             header?: never;
@@ -13045,55 +9565,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    leave_team: {
+    post_teams_leave: {
         parameters: {
             query?: never;
             header?: never;
@@ -13112,74 +9591,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The last administrator cannot leave. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_members: {
+    get_teams_members: {
         parameters: {
             query: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-                /**
-                 * @description `acme`, or `acme/core`
-                 * @example acme/core
-                 */
+                /** @description `acme`, or `acme/core` */
                 team: string;
             };
             header?: never;
@@ -13194,60 +9616,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "members": [
-                     *         {
-                     *           "principal": "ana",
-                     *           "name": "Ana Ruiz",
-                     *           "role": "admin",
-                     *           "added_by": "",
-                     *           "added_at_ms": 1795719473362,
-                     *           "joined": true,
-                     *           "until_ms": 0
-                     *         },
-                     *         {
-                     *           "principal": "bo",
-                     *           "name": "Bo Li",
-                     *           "role": "reviewer",
-                     *           "added_by": "ana",
-                     *           "added_at_ms": 1795719473839,
-                     *           "joined": false,
-                     *           "until_ms": 0
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["MembersView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    put_member: {
+    post_teams_members: {
         parameters: {
             query?: never;
             header?: never;
@@ -13266,56 +9642,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "added": {
-                     *         "member": {
-                     *           "principal": "bo",
-                     *           "name": "Bo Li",
-                     *           "role": "reviewer",
-                     *           "added_by": "ana",
-                     *           "added_at_ms": 1795719473839,
-                     *           "joined": false,
-                     *           "until_ms": 0
-                     *         },
-                     *         "code": "bo-dd5htq21",
-                     *         "token": ""
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["AddedMemberView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    remove_member: {
+    post_teams_members_remove: {
         parameters: {
             query?: never;
             header?: never;
@@ -13334,64 +9668,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "members": [
-                     *         {
-                     *           "principal": "ana",
-                     *           "name": "Ana Ruiz",
-                     *           "role": "admin",
-                     *           "added_by": "",
-                     *           "added_at_ms": 1795719473362,
-                     *           "joined": true,
-                     *           "until_ms": 0
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["MembersView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team or member. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The last administrator cannot be removed. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    put_team_project: {
+    post_teams_projects: {
         parameters: {
             query?: never;
             header?: never;
@@ -13410,56 +9694,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "remote": "example.org/shop",
-                     *         "team": "acme/core"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["TeamProjectView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Another team of the organization has the project. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    remove_team_project: {
+    post_teams_projects_remove: {
         parameters: {
             query?: never;
             header?: never;
@@ -13478,65 +9720,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         },
-                     *         {
-                     *           "team": "acme/core",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 2,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No team of the organization has the project. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    put_service_account: {
+    "post_teams_service-accounts": {
         parameters: {
             query?: never;
             header?: never;
@@ -13555,71 +9746,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "added": {
-                     *         "member": {
-                     *           "principal": "acme/ci",
-                     *           "name": "ci",
-                     *           "role": "reader",
-                     *           "added_by": "ana",
-                     *           "added_at_ms": 1795719473986,
-                     *           "joined": true,
-                     *           "until_ms": 1798311473986
-                     *         },
-                     *         "code": "",
-                     *         "token": "acme/ci.42UHG2f1C7bmyB-txxBkgd-yGaoFyj80lXkFk9XC6Xg"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["AddedMemberView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_audit: {
+    get_teams_audit: {
         parameters: {
             query: {
-                /**
-                 * @description most rows in one answer
-                 * @example 2
-                 */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-                /**
-                 * @description `acme`, or `acme/core`
-                 * @example acme/core
-                 */
+                /** @description `acme`, or `acme/core` */
                 team: string;
-                /** @description old, for this release only: only entries with a smaller number */
+                /** @description most entries to list */
+                limit?: number;
+                /** @description only entries with a smaller number */
                 before?: number;
             };
             header?: never;
@@ -13634,58 +9775,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "entries": [
-                     *         {
-                     *           "number": 9,
-                     *           "at_ms": 1795719475331,
-                     *           "principal": "ana",
-                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
-                     *           "action": "unshared",
-                     *           "subject": "mem_b39r1sf0maejd9w5"
-                     *         },
-                     *         {
-                     *           "number": 8,
-                     *           "at_ms": 1795719475040,
-                     *           "principal": "bo",
-                     *           "device": "928c23d78b1f1cbb15f075ae58f0dad505639f5f25bca9d136c20777dd5005f5",
-                     *           "action": "accepted",
-                     *           "subject": "req_1m8ckhaxecatgd55"
-                     *         }
-                     *       ],
-                     *       "next_cursor": "WzgsIiJd"
-                     *     }
-                     */
                     "application/json": components["schemas"]["AuditView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_owned: {
+    get_teams_mine: {
         parameters: {
             query?: never;
             header?: never;
@@ -13700,112 +9797,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "owned": {
-                     *         "teams": [
-                     *           {
-                     *             "team": "acme",
-                     *             "role": "admin",
-                     *             "name": "Ana Ruiz",
-                     *             "joined": true,
-                     *             "change": 0,
-                     *             "waiting": 0,
-                     *             "projects": [
-                     *               {
-                     *                 "remote": "example.org/shop",
-                     *                 "team": "acme/core"
-                     *               }
-                     *             ],
-                     *             "until_ms": 0
-                     *           },
-                     *           {
-                     *             "team": "acme/core",
-                     *             "role": "admin",
-                     *             "name": "Ana Ruiz",
-                     *             "joined": true,
-                     *             "change": 2,
-                     *             "waiting": 0,
-                     *             "projects": [],
-                     *             "until_ms": 0
-                     *           }
-                     *         ],
-                     *         "memories": [
-                     *           {
-                     *             "memory": {
-                     *               "id": "mem_b39r1sf0maejd9w5",
-                     *               "statement": {
-                     *                 "content": "Run `make lint` before every commit.",
-                     *                 "kind": "preference",
-                     *                 "scope": "project",
-                     *                 "remote": "example.org/shop",
-                     *                 "when": [
-                     *                   "commit"
-                     *                 ],
-                     *                 "files": [],
-                     *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795719469282
-                     *               },
-                     *               "name": "Ana Ruiz",
-                     *               "author": "ana",
-                     *               "holds": false,
-                     *               "replaced_by": ""
-                     *             },
-                     *             "team": "acme/core",
-                     *             "score": 0
-                     *           }
-                     *         ],
-                     *         "requests": [
-                     *           {
-                     *             "id": "req_1m8ckhaxecatgd55",
-                     *             "team": "acme/core",
-                     *             "author": "ana",
-                     *             "name": "ana",
-                     *             "created_at_ms": 1795719474094,
-                     *             "state": "accepted",
-                     *             "statement": null,
-                     *             "warning": "",
-                     *             "own": true,
-                     *             "decidable": false,
-                     *             "near": [],
-                     *             "decided_by": "bo",
-                     *             "comment": "",
-                     *             "memory_id": "mem_b39r1sf0maejd9w5"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["OwnedView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_share_requests: {
+    get_teams_requests: {
         parameters: {
             query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-                /**
-                 * @description left out = all teams of the user
-                 * @example acme/core
-                 */
+                /** @description left out = all teams of the user */
                 team?: string;
                 /** @description also list those that were decided */
                 every?: boolean;
@@ -13822,69 +9824,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "requests": [
-                     *         {
-                     *           "id": "req_1m8ckhaxecatgd55",
-                     *           "team": "acme/core",
-                     *           "author": "ana",
-                     *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795719474094,
-                     *           "state": "waiting",
-                     *           "statement": {
-                     *             "content": "Run `make lint` before every commit.",
-                     *             "kind": "preference",
-                     *             "scope": "project",
-                     *             "remote": "example.org/shop",
-                     *             "when": [
-                     *               "commit"
-                     *             ],
-                     *             "files": [],
-                     *             "tier": "teammate",
-                     *             "said_at_ms": 1795719469282
-                     *           },
-                     *           "warning": "",
-                     *           "own": true,
-                     *           "decidable": false,
-                     *           "near": [],
-                     *           "decided_by": "",
-                     *           "comment": "",
-                     *           "memory_id": ""
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ShareRequestsView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    request_sharing: {
+    post_teams_requests: {
         parameters: {
             query?: never;
             header?: never;
@@ -13903,70 +9850,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "request": {
-                     *         "id": "req_1m8ckhaxecatgd55",
-                     *         "team": "acme/core",
-                     *         "author": "ana",
-                     *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795719474094,
-                     *         "state": "waiting",
-                     *         "statement": {
-                     *           "content": "Run `make lint` before every commit.",
-                     *           "kind": "preference",
-                     *           "scope": "project",
-                     *           "remote": "example.org/shop",
-                     *           "when": [
-                     *             "commit"
-                     *           ],
-                     *           "files": [],
-                     *           "tier": "teammate",
-                     *           "said_at_ms": 1795719469282
-                     *         },
-                     *         "warning": "",
-                     *         "own": true,
-                     *         "decidable": false,
-                     *         "near": [],
-                     *         "decided_by": "",
-                     *         "comment": "",
-                     *         "memory_id": ""
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ShareRequestView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. The memory is restricted, or belongs to one session. The memory holds a secret. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    decide_share_request: {
+    post_teams_requests_decide: {
         parameters: {
             query?: never;
             header?: never;
@@ -13985,68 +9876,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "request": {
-                     *         "id": "req_1m8ckhaxecatgd55",
-                     *         "team": "acme/core",
-                     *         "author": "ana",
-                     *         "name": "ana",
-                     *         "created_at_ms": 1795719474094,
-                     *         "state": "accepted",
-                     *         "statement": null,
-                     *         "warning": "",
-                     *         "own": false,
-                     *         "decidable": false,
-                     *         "near": [],
-                     *         "decided_by": "bo",
-                     *         "comment": "",
-                     *         "memory_id": "mem_b39r1sf0maejd9w5"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ShareRequestView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No request has this id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description It was decided already. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    unshare_memory: {
+    post_teams_unshare: {
         parameters: {
             query?: never;
             header?: never;
@@ -14065,59 +9902,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "memory": {
-                     *         "id": "mem_b39r1sf0maejd9w5",
-                     *         "statement": {
-                     *           "content": "Run `make lint` before every commit.",
-                     *           "kind": "preference",
-                     *           "scope": "project",
-                     *           "remote": "",
-                     *           "when": [
-                     *             "commit"
-                     *           ],
-                     *           "files": [],
-                     *           "tier": "teammate",
-                     *           "said_at_ms": 1795719469282
-                     *         },
-                     *         "name": "Ana Ruiz",
-                     *         "author": "ana",
-                     *         "holds": false,
-                     *         "replaced_by": ""
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SharedMemoryView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or no team shares it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
     get_sync: {
@@ -14135,35 +9924,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sync": {
-                     *         "logged_in": true,
-                     *         "url": "https://tacit.example.com",
-                     *         "account": "ana",
-                     *         "name": "laptop",
-                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
-                     *         "entries": 10,
-                     *         "waiting": 0,
-                     *         "changed": false,
-                     *         "synced_at_ms": 1795719472189,
-                     *         "sign_in_by_ms": 0,
-                     *         "error": ""
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SyncView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    sync: {
+    post_sync: {
         parameters: {
             query?: never;
             header?: never;
@@ -14178,66 +9946,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sync": {
-                     *         "logged_in": true,
-                     *         "url": "https://tacit.example.com",
-                     *         "account": "ana",
-                     *         "name": "laptop",
-                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
-                     *         "entries": 10,
-                     *         "waiting": 0,
-                     *         "changed": false,
-                     *         "synced_at_ms": 1795719472660,
-                     *         "sign_in_by_ms": 0,
-                     *         "error": ""
-                     *       },
-                     *       "exchanged": {
-                     *         "recorded": 0,
-                     *         "received": 0,
-                     *         "sent": 0,
-                     *         "applied": 0,
-                     *         "purged": 0,
-                     *         "from_teams": 0,
-                     *         "left": 0,
-                     *         "renewed": false
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SyncedView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Another home wrote to the log of this device. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    log_in: {
+    post_sync_login: {
         parameters: {
             query?: never;
             header?: never;
@@ -14256,40 +9972,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "shared": 10,
-                     *       "login": {
-                     *         "account": "ana",
-                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
-                     *         "phrase": "s0xgw 6xggt 217d1 m715t yvtme 1q2dh kkqd7 h03fg"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["LoggedInView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The code is wrong, used or expired. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    begin_sign_in: {
+    "post_sync_sign-in": {
         parameters: {
             query?: never;
             header?: never;
@@ -14308,41 +9998,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sign_in": {
-                     *         "login": "lgn_7",
-                     *         "secret": "s3cr3t-of-the-login",
-                     *         "code": "ABCD-EFGH",
-                     *         "until_ms": 1790000000000,
-                     *         "browser_url": "https://tacit.example.com/sso/lgn_7"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SignInView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    finish_sign_in: {
+    "post_sync_sign-in_finish": {
         parameters: {
             query?: never;
             header?: never;
@@ -14361,40 +10024,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sign_in": {
-                     *         "done": true,
-                     *         "account": "ana",
-                     *         "code": "ana-kq3f7w2m",
-                     *         "first": true
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SignedInView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The provider or the server refused the user. It took too long. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    log_out: {
+    post_sync_logout: {
         parameters: {
             query?: never;
             header?: never;
@@ -14409,47 +10046,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sync": {
-                     *         "logged_in": false,
-                     *         "url": "",
-                     *         "account": "",
-                     *         "name": "",
-                     *         "device": "",
-                     *         "entries": 0,
-                     *         "waiting": 0,
-                     *         "changed": false,
-                     *         "synced_at_ms": 0,
-                     *         "sign_in_by_ms": 0,
-                     *         "error": ""
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SyncView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    invite_device: {
+    post_sync_invites: {
         parameters: {
             query?: never;
             header?: never;
@@ -14464,42 +10068,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "code": "ana-kxtnkg61"
-                     *     }
-                     */
                     "application/json": components["schemas"]["InviteView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_devices: {
+    get_sync_devices: {
         parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -14512,51 +10090,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "devices": [
-                     *         {
-                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
-                     *           "name": "laptop",
-                     *           "created_at_ms": 1795719471637,
-                     *           "seen_at_ms": 1795719472615,
-                     *           "revoked_at_ms": null,
-                     *           "entries": 10,
-                     *           "behind": 0
-                     *         },
-                     *         {
-                     *           "device": "f5d600318909145f3cbe53490b50259ae7a202d341d873dd58bab6a23b38f5c4",
-                     *           "name": "tablet",
-                     *           "created_at_ms": 1795719472895,
-                     *           "seen_at_ms": 1795719473153,
-                     *           "revoked_at_ms": null,
-                     *           "entries": 0,
-                     *           "behind": 0
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["DevicesView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    revoke_device: {
+    post_sync_devices_revoke: {
         parameters: {
             query?: never;
             header?: never;
@@ -14575,238 +10116,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "devices": [
-                     *         {
-                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
-                     *           "name": "laptop",
-                     *           "created_at_ms": 1795719471637,
-                     *           "seen_at_ms": 1795719476288,
-                     *           "revoked_at_ms": null,
-                     *           "entries": 10,
-                     *           "behind": 0
-                     *         },
-                     *         {
-                     *           "device": "f5d600318909145f3cbe53490b50259ae7a202d341d873dd58bab6a23b38f5c4",
-                     *           "name": "tablet",
-                     *           "created_at_ms": 1795719472895,
-                     *           "seen_at_ms": 1795719473153,
-                     *           "revoked_at_ms": 1795719476820,
-                     *           "entries": 0,
-                     *           "behind": 0
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["DevicesView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    export_memories: {
-        parameters: {
-            query?: {
-                /**
-                 * @description `jsonl` = everything, without loss; `markdown` = to read and edit
-                 * @example markdown
-                 */
-                format?: "jsonl" | "markdown";
-                /** @description only memories visible from this folder; default: all */
-                cwd?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example <!-- tacit memories, 2026-11-26: change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it back. Leave the comments behind the entries as they are. -->
-                     *     # What Tacit remembers
-                     *
-                     *     ## project:shop-73774d71f4
-                     *
-                     *     ### decision
-                     *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8ckh6jcjrqkeyw 8058c744e07b -->
-                     *
-                     *     ### fact
-                     *
-                     *     - Amounts are integer cents <!-- mem_1m8ckh7748y5fsqk 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8ckh74qh5d1z05 465ed30d171d -->
-                     *     - The billing port is 9090. <!-- mem_1m8ckh6mnvvt5yb4 8731acb31eb5 -->
-                     *
-                     *     ### preference
-                     *
-                     *     - Run `make lint` before every commit. <!-- mem_1m8ckh677vmf88sk 13d34b4e3b2e -->
-                     *     - Always write tests first <!-- mem_1m8ckh79h5f2kdtn 13465ce6d578 -->
-                     *
-                     *     <!-- tacit entries: mem_1m8ckh6jcjrqkeyw mem_1m8ckh7748y5fsqk mem_1m8ckh74qh5d1z05 mem_1m8ckh6mnvvt5yb4 mem_1m8ckh677vmf88sk mem_1m8ckh79h5f2kdtn -->
-                     */
-                    "text/plain": string;
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    write_export: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WriteExport"];
-            };
-        };
-        responses: {
-            /** @description done */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "target": "/home/ana/memories.md",
-                     *       "format": "markdown",
-                     *       "bytes": 902
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Exported"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    import_memories: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["ImportMemories"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "formats": [
-                     *         {
-                     *           "path": "mem0.json",
-                     *           "tool": "mem0"
-                     *         }
-                     *       ],
-                     *       "counts": {
-                     *         "add": 1
-                     *       },
-                     *       "lines": [
-                     *         {
-                     *           "action": "add",
-                     *           "where": "mem0.json, entry 1",
-                     *           "text": "Prefers tabs over spaces",
-                     *           "before": "",
-                     *           "memory_id": "mem_1m8ckh73qmmdsr3y",
-                     *           "reason": ""
-                     *         }
-                     *       ],
-                     *       "unconfirmed": 1,
-                     *       "speaks_for_user": false,
-                     *       "dry_run": true
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ImportedFile"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can import memories. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is nothing at `path`. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is larger than 32,000,000 bytes. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    list_kinds: {
+    get_kinds: {
         parameters: {
             query?: never;
             header?: never;
@@ -14821,42 +10138,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "kinds": [
-                     *         {
-                     *           "name": "identity",
-                     *           "label": "Identity",
-                     *           "prefix": "ID",
-                     *           "importance": 0.9,
-                     *           "half_life_days": null,
-                     *           "standing": true,
-                     *           "episodic": false
-                     *         },
-                     *         {
-                     *           "name": "preference",
-                     *           "label": "Preference",
-                     *           "prefix": "PREF",
-                     *           "importance": 0.8,
-                     *           "half_life_days": null,
-                     *           "standing": true,
-                     *           "episodic": false
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Kinds"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_spaces: {
+    get_spaces: {
         parameters: {
             query?: never;
             header?: never;
@@ -14871,40 +10160,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "spaces": [
-                     *         {
-                     *           "name": "semantic",
-                     *           "family": "meaning",
-                     *           "summary": "meaning of the whole text",
-                     *           "topic_weight": 1,
-                     *           "high": 0.38,
-                     *           "low": 0.195
-                     *         },
-                     *         {
-                     *           "name": "lexical",
-                     *           "family": "words",
-                     *           "summary": "shared words",
-                     *           "topic_weight": 1,
-                     *           "high": 7.195,
-                     *           "low": 3.698
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Spaces"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    recall: {
+    post_recall: {
         parameters: {
             query?: never;
             header?: never;
@@ -14923,313 +10186,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "block": {
-                     *         "surface": "prompt",
-                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *         "tokens": 47,
-                     *         "memory_ids": [
-                     *           "mem_1m8ckh677vmf88sk"
-                     *         ],
-                     *         "placement": "message",
-                     *         "refuses": false,
-                     *         "history": null
-                     *       },
-                     *       "memories": [
-                     *         {
-                     *           "id": "mem_1m8ckh677vmf88sk",
-                     *           "kind": "preference",
-                     *           "content": "Run `make lint` before every commit.",
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "provenance": {
-                     *             "tier": "user",
-                     *             "source": "api",
-                     *             "host": "",
-                     *             "session_id": "",
-                     *             "turn": 0,
-                     *             "span": "Run `make lint` before every commit.",
-                     *             "extractor": "",
-                     *             "original_tier": null,
-                     *             "author": "",
-                     *             "speaker": "user"
-                     *           },
-                     *           "validity": {
-                     *             "valid_from_ms": 1795719469282,
-                     *             "valid_to_ms": null,
-                     *             "superseded_by": null
-                     *           },
-                     *           "created_at_ms": 1795719469287,
-                     *           "updated_at_ms": 1795719469702,
-                     *           "importance": 0.8,
-                     *           "confidence": 1,
-                     *           "trigger": {
-                     *             "always": false,
-                     *             "actions": [
-                     *               [
-                     *                 "commit",
-                     *                 1
-                     *               ]
-                     *             ],
-                     *             "objects": [],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "tools": [],
-                     *             "topics": [],
-                     *             "phrases": [],
-                     *             "breadth": 1,
-                     *             "maker": "user",
-                     *             "blocking": false
-                     *           },
-                     *           "status": "active",
-                     *           "sensitivity": "project",
-                     *           "entities": [
-                     *             {
-                     *               "kind": "command",
-                     *               "key": "make lint"
-                     *             }
-                     *           ],
-                     *           "files": [],
-                     *           "error_signature": "",
-                     *           "frequency": 1,
-                     *           "use_count": 0,
-                     *           "shown_count": 0,
-                     *           "tokens": 9,
-                     *           "pinned": false,
-                     *           "evidence": [],
-                     *           "proofs": 0,
-                     *           "branch": null,
-                     *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "02d5ca2343cadf85c74c",
-                     *           "text": "Run `make lint` before every commit.",
-                     *           "text_tokens": 15,
-                     *           "shortened": false,
-                     *           "relevance": 1,
-                     *           "scores": {
-                     *             "semantic": 0.3368,
-                     *             "character": 0.3273,
-                     *             "recent": 1,
-                     *             "intent": 0.2201
-                     *           },
-                     *           "reasons": [
-                     *             "its moment"
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "budget_tokens": 800,
-                     *       "trace": {
-                     *         "id": "trc_1m8ckh6yp7dxqzh8",
-                     *         "session": "/",
-                     *         "turn": 0,
-                     *         "epoch": 0,
-                     *         "surface": "prompt",
-                     *         "at_ms": 1795719470034,
-                     *         "preset": "focused",
-                     *         "text": "commit the fix",
-                     *         "situation": {
-                     *           "actions": [
-                     *             [
-                     *               "commit",
-                     *               0.91
-                     *             ],
-                     *             [
-                     *               "edit_code",
-                     *               0.411
-                     *             ]
-                     *           ],
-                     *           "objects": [
-                     *             "commit"
-                     *           ],
-                     *           "paths": [],
-                     *           "languages": [],
-                     *           "commands": [],
-                     *           "accepted": false,
-                     *           "nothing_coming": false,
-                     *           "why": [
-                     *             "says commit",
-                     *             "says fix"
-                     *           ],
-                     *           "notes": [
-                     *             {
-                     *               "cause": "says",
-                     *               "detail": "commit",
-                     *               "count": 0,
-                     *               "of": null,
-                     *               "chance": 0,
-                     *               "took_ms": 0
-                     *             },
-                     *             {
-                     *               "cause": "says",
-                     *               "detail": "fix",
-                     *               "count": 0,
-                     *               "of": null,
-                     *               "chance": 0,
-                     *               "took_ms": 0
-                     *             }
-                     *           ]
-                     *         },
-                     *         "stages": [
-                     *           {
-                     *             "stage": "signal",
-                     *             "took_ms": 0.488,
-                     *             "kept": [],
-                     *             "drops": [],
-                     *             "notes": [
-                     *               "prompt"
-                     *             ],
-                     *             "losses": [],
-                     *             "facts": [
-                     *               {
-                     *                 "cause": "surface",
-                     *                 "detail": "prompt",
-                     *                 "count": 0,
-                     *                 "of": null,
-                     *                 "chance": 0,
-                     *                 "took_ms": 0
-                     *               }
-                     *             ]
-                     *           },
-                     *           {
-                     *             "stage": "query",
-                     *             "took_ms": 4.38,
-                     *             "kept": [],
-                     *             "drops": [],
-                     *             "notes": [
-                     *               "says commit",
-                     *               "says fix"
-                     *             ],
-                     *             "losses": [],
-                     *             "facts": [
-                     *               {
-                     *                 "cause": "says",
-                     *                 "detail": "commit",
-                     *                 "count": 0,
-                     *                 "of": null,
-                     *                 "chance": 0,
-                     *                 "took_ms": 0
-                     *               },
-                     *               {
-                     *                 "cause": "says",
-                     *                 "detail": "fix",
-                     *                 "count": 0,
-                     *                 "of": null,
-                     *                 "chance": 0,
-                     *                 "took_ms": 0
-                     *               }
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "candidates": [
-                     *           {
-                     *             "memory_id": "mem_1m8ckh677vmf88sk",
-                     *             "kind": "preference",
-                     *             "content": "Run `make lint` before every commit.",
-                     *             "scores": [
-                     *               [
-                     *                 "semantic",
-                     *                 0.3368
-                     *               ],
-                     *               [
-                     *                 "character",
-                     *                 0.3273
-                     *               ]
-                     *             ],
-                     *             "fused": 13.82674,
-                     *             "relevance": 1,
-                     *             "reasons": [
-                     *               "its moment"
-                     *             ]
-                     *           },
-                     *           {
-                     *             "memory_id": "mem_1m8ckh6mnvvt5yb4",
-                     *             "kind": "fact",
-                     *             "content": "The billing port is 9090.",
-                     *             "scores": [
-                     *               [
-                     *                 "semantic",
-                     *                 0.014
-                     *               ],
-                     *               [
-                     *                 "character",
-                     *                 0.1936
-                     *               ]
-                     *             ],
-                     *             "fused": 0.17806,
-                     *             "relevance": 0.0209,
-                     *             "reasons": []
-                     *           }
-                     *         ],
-                     *         "injected": [
-                     *           "mem_1m8ckh677vmf88sk"
-                     *         ],
-                     *         "silence": "",
-                     *         "threshold": 0.2612,
-                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *         "tokens": 47,
-                     *         "budget_tokens": 800,
-                     *         "took_ms": 9.001,
-                     *         "project_id": "",
-                     *         "cause": null,
-                     *         "asked": {
-                     *           "text": "commit the fix",
-                     *           "previous": "The rounding is fixed.",
-                     *           "prompts": [],
-                     *           "tools": [],
-                     *           "files": [],
-                     *           "tool": "",
-                     *           "command": "",
-                     *           "paths": [],
-                     *           "written": "",
-                     *           "finished": false,
-                     *           "error": "",
-                     *           "turn": 0
-                     *         },
-                     *         "why": null,
-                     *         "decider": "local",
-                     *         "stats": {
-                     *           "memories_considered": 3,
-                     *           "memories_injected": 1,
-                     *           "tokens_used": 47,
-                     *           "tokens_budget": 800,
-                     *           "by_type": [
-                     *             [
-                     *               "preference",
-                     *               1
-                     *             ]
-                     *           ],
-                     *           "avg_relevance": 1
-                     *         },
-                     *         "summary": "1 memory"
-                     *       },
-                     *       "replayed": []
-                     *     }
-                     */
                     "application/json": components["schemas"]["RecalledView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No session or preset has this name. */
-            404: {
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    "post_why-not": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WhyNotRequest"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["WhyNotView"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    inject: {
+    post_inject: {
         parameters: {
             query?: never;
             header?: never;
@@ -15248,30 +10238,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "result": {
-                     *         "formatted_context": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *         "total_tokens": 47,
-                     *         "divergence_alerts": [],
-                     *         "high_relevance_count": 0,
-                     *         "single_space_count": 1,
-                     *         "session_summary_included": false,
-                     *         "temporal_badges": [],
-                     *         "memories_included": [
-                     *           "mem_1m8ckh677vmf88sk"
-                     *         ],
-                     *         "latency_ms": 9
-                     *       },
-                     *       "failure": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["Injected"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             /** @description done */
             408: {
                 headers: {
@@ -15281,10 +10250,6 @@ export interface operations {
                     "application/json": components["schemas"]["Injected"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
             /** @description done */
             500: {
                 headers: {
@@ -15292,20 +10257,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Injected"];
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_start_pack: {
+    get_context: {
         parameters: {
             query: {
-                /**
-                 * @description working folder
-                 * @example /work/shop
-                 */
+                /** @description working folder */
                 cwd: string;
             };
             header?: never;
@@ -15320,56 +10281,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "block": {
-                     *         "surface": "start",
-                     *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-26)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *         "tokens": 85,
-                     *         "memory_ids": [
-                     *           "mem_1m8ckh6jcjrqkeyw",
-                     *           "mem_1m8ckh6mnvvt5yb4"
-                     *         ],
-                     *         "placement": "message",
-                     *         "refuses": false,
-                     *         "history": null
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["BlockView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_recalls: {
+    get_timeline: {
         parameters: {
             query?: {
-                /**
-                 * @description most rows in one answer
-                 * @example 2
-                 */
+                /** @description most rows in one answer */
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
                 /** @description `host/id` */
                 session?: string;
-                /**
-                 * @description only sessions of this folder's project
-                 * @example /work/shop
-                 */
+                /** @description only sessions of this folder's project */
                 cwd?: string;
                 /** @description only this surface */
                 surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
-                /**
-                 * @description only recalls with an injection, or without
-                 * @example injected
-                 */
+                /** @description only recalls with an injection, or without */
                 outcome?: "injected" | "silent";
                 /** @description only with these words */
                 text?: string;
@@ -15390,89 +10322,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "recalls": [
-                     *         {
-                     *           "id": "trc_1m8ckh7021qxzvak",
-                     *           "session": "library/chat-7",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "surface": "prompt",
-                     *           "at_ms": 1795719470078,
-                     *           "preset": "focused",
-                     *           "text": "Commit the fix of the rounding.",
-                     *           "injected": [
-                     *             "mem_1m8ckh677vmf88sk"
-                     *           ],
-                     *           "candidates": 3,
-                     *           "silence": "",
-                     *           "cause": null,
-                     *           "shadow": false,
-                     *           "tokens": 47,
-                     *           "budget_tokens": 800,
-                     *           "took_ms": 8.058,
-                     *           "threshold": 0.2612,
-                     *           "best_relevance": 1
-                     *         },
-                     *         {
-                     *           "id": "trc_1m8ckh6snvqd9q8g",
-                     *           "session": "plain/s-41",
-                     *           "turn": 0,
-                     *           "epoch": 0,
-                     *           "surface": "start",
-                     *           "at_ms": 1795719469876,
-                     *           "preset": "focused",
-                     *           "text": "startup",
-                     *           "injected": [
-                     *             "mem_1m8ckh6jcjrqkeyw",
-                     *             "mem_1m8ckh6mnvvt5yb4"
-                     *           ],
-                     *           "candidates": 3,
-                     *           "silence": "",
-                     *           "cause": null,
-                     *           "shadow": false,
-                     *           "tokens": 85,
-                     *           "budget_tokens": 2000,
-                     *           "took_ms": 4.43,
-                     *           "threshold": 0,
-                     *           "best_relevance": 0.757371211834786
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["TimelinePage"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_traces: {
+    get_traces: {
         parameters: {
             query?: {
-                /**
-                 * @description most traces
-                 * @example 1
-                 */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-                /**
-                 * @description `host/id`
-                 * @example plain/s-41
-                 */
+                /** @description `host/id` */
                 session?: string;
-                /**
-                 * @description only this surface
-                 * @example prompt
-                 */
+                /** @description only this surface */
                 surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
+                /** @description most traces */
+                limit?: number;
                 /** @description also repeat each decision with this threshold */
                 threshold?: number;
             };
@@ -15488,209 +10353,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "traces": [
-                     *         {
-                     *           "id": "trc_1m8ckh6tkb8zvefh",
-                     *           "session": "plain/s-41",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "surface": "prompt",
-                     *           "at_ms": 1795719469882,
-                     *           "preset": "focused",
-                     *           "text": "Fix the rounding of discounts, then commit.",
-                     *           "situation": {
-                     *             "actions": [
-                     *               [
-                     *                 "commit",
-                     *                 0.863
-                     *               ],
-                     *               [
-                     *                 "edit_code",
-                     *                 0.548
-                     *               ]
-                     *             ],
-                     *             "objects": [
-                     *               "rounding",
-                     *               "discounts"
-                     *             ],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "accepted": false,
-                     *             "nothing_coming": false,
-                     *             "why": [
-                     *               "says fix",
-                     *               "says commit"
-                     *             ],
-                     *             "notes": [
-                     *               {
-                     *                 "cause": "says",
-                     *                 "detail": "fix",
-                     *                 "count": 0,
-                     *                 "of": null,
-                     *                 "chance": 0,
-                     *                 "took_ms": 0
-                     *               },
-                     *               {
-                     *                 "cause": "says",
-                     *                 "detail": "commit",
-                     *                 "count": 0,
-                     *                 "of": null,
-                     *                 "chance": 0,
-                     *                 "took_ms": 0
-                     *               }
-                     *             ]
-                     *           },
-                     *           "stages": [
-                     *             {
-                     *               "stage": "signal",
-                     *               "took_ms": 0.119,
-                     *               "kept": [],
-                     *               "drops": [],
-                     *               "notes": [
-                     *                 "prompt"
-                     *               ],
-                     *               "losses": [],
-                     *               "facts": [
-                     *                 {
-                     *                   "cause": "surface",
-                     *                   "detail": "prompt",
-                     *                   "count": 0,
-                     *                   "of": null,
-                     *                   "chance": 0,
-                     *                   "took_ms": 0
-                     *                 }
-                     *               ]
-                     *             },
-                     *             {
-                     *               "stage": "query",
-                     *               "took_ms": 25.257,
-                     *               "kept": [],
-                     *               "drops": [],
-                     *               "notes": [
-                     *                 "says fix",
-                     *                 "says commit"
-                     *               ],
-                     *               "losses": [],
-                     *               "facts": [
-                     *                 {
-                     *                   "cause": "says",
-                     *                   "detail": "fix",
-                     *                   "count": 0,
-                     *                   "of": null,
-                     *                   "chance": 0,
-                     *                   "took_ms": 0
-                     *                 },
-                     *                 {
-                     *                   "cause": "says",
-                     *                   "detail": "commit",
-                     *                   "count": 0,
-                     *                   "of": null,
-                     *                   "chance": 0,
-                     *                   "took_ms": 0
-                     *                 }
-                     *               ]
-                     *             }
-                     *           ],
-                     *           "candidates": [
-                     *             {
-                     *               "memory_id": "mem_1m8ckh677vmf88sk",
-                     *               "kind": "preference",
-                     *               "content": "Run `make lint` before every commit.",
-                     *               "scores": [
-                     *                 [
-                     *                   "semantic",
-                     *                   0.2673
-                     *                 ],
-                     *                 [
-                     *                   "character",
-                     *                   0.2004
-                     *                 ]
-                     *               ],
-                     *               "fused": 13.28462,
-                     *               "relevance": 1,
-                     *               "reasons": [
-                     *                 "its moment"
-                     *               ]
-                     *             },
-                     *             {
-                     *               "memory_id": "mem_1m8ckh6jcjrqkeyw",
-                     *               "kind": "decision",
-                     *               "content": "Amounts are integer cents; never floats.",
-                     *               "scores": [
-                     *                 [
-                     *                   "semantic",
-                     *                   0.3841
-                     *                 ],
-                     *                 [
-                     *                   "character",
-                     *                   0.1313
-                     *                 ]
-                     *               ],
-                     *               "fused": 3.04764,
-                     *               "relevance": 0.0807,
-                     *               "reasons": []
-                     *             }
-                     *           ],
-                     *           "injected": [],
-                     *           "silence": "everything that passed is in context already",
-                     *           "threshold": 0.2612,
-                     *           "block": "",
-                     *           "tokens": 0,
-                     *           "budget_tokens": 800,
-                     *           "took_ms": 34.714,
-                     *           "project_id": "shop-73774d71f4",
-                     *           "cause": "in_context",
-                     *           "asked": {
-                     *             "text": "Fix the rounding of discounts, then commit.",
-                     *             "previous": "",
-                     *             "prompts": [],
-                     *             "tools": [],
-                     *             "files": [],
-                     *             "tool": "",
-                     *             "command": "",
-                     *             "paths": [],
-                     *             "written": "",
-                     *             "finished": false,
-                     *             "error": "",
-                     *             "turn": 1
-                     *           },
-                     *           "why": {
-                     *             "cause": "in_context",
-                     *             "not_asked": null,
-                     *             "bound": null,
-                     *             "detail": ""
-                     *           },
-                     *           "decider": "local",
-                     *           "stats": {
-                     *             "memories_considered": 3,
-                     *             "memories_injected": 0,
-                     *             "tokens_used": 0,
-                     *             "tokens_budget": 800,
-                     *             "by_type": [],
-                     *             "avg_relevance": 0
-                     *           },
-                     *           "summary": ""
-                     *         }
-                     *       ],
-                     *       "replayed": [],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["Traces"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    stream_traces: {
+    get_traces_stream: {
         parameters: {
             query?: never;
             header?: never;
@@ -15705,31 +10375,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example event: trace
-                     *     id: trc_1m8ckh6yp7dxqzh8
-                     *     data: {"id": "trc_1m8ckh6yp7dxqzh8", "surface": "prompt", "session": "plain/s-41"}
-                     */
                     "text/event-stream": string;
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_trace: {
+    get_traces_id: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8ckh6yp7dxqzh8
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -15742,230 +10400,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "trace": {
-                     *         "id": "trc_1m8ckh6yp7dxqzh8",
-                     *         "session": "/",
-                     *         "turn": 0,
-                     *         "epoch": 0,
-                     *         "surface": "prompt",
-                     *         "at_ms": 1795719470034,
-                     *         "preset": "focused",
-                     *         "text": "commit the fix",
-                     *         "situation": {
-                     *           "actions": [
-                     *             [
-                     *               "commit",
-                     *               0.91
-                     *             ],
-                     *             [
-                     *               "edit_code",
-                     *               0.411
-                     *             ]
-                     *           ],
-                     *           "objects": [
-                     *             "commit"
-                     *           ],
-                     *           "paths": [],
-                     *           "languages": [],
-                     *           "commands": [],
-                     *           "accepted": false,
-                     *           "nothing_coming": false,
-                     *           "why": [
-                     *             "says commit",
-                     *             "says fix"
-                     *           ],
-                     *           "notes": [
-                     *             {
-                     *               "cause": "says",
-                     *               "detail": "commit",
-                     *               "count": 0,
-                     *               "of": null,
-                     *               "chance": 0,
-                     *               "took_ms": 0
-                     *             },
-                     *             {
-                     *               "cause": "says",
-                     *               "detail": "fix",
-                     *               "count": 0,
-                     *               "of": null,
-                     *               "chance": 0,
-                     *               "took_ms": 0
-                     *             }
-                     *           ]
-                     *         },
-                     *         "stages": [
-                     *           {
-                     *             "stage": "signal",
-                     *             "took_ms": 0.488,
-                     *             "kept": [],
-                     *             "drops": [],
-                     *             "notes": [
-                     *               "prompt"
-                     *             ],
-                     *             "losses": [],
-                     *             "facts": [
-                     *               {
-                     *                 "cause": "surface",
-                     *                 "detail": "prompt",
-                     *                 "count": 0,
-                     *                 "of": null,
-                     *                 "chance": 0,
-                     *                 "took_ms": 0
-                     *               }
-                     *             ]
-                     *           },
-                     *           {
-                     *             "stage": "query",
-                     *             "took_ms": 4.38,
-                     *             "kept": [],
-                     *             "drops": [],
-                     *             "notes": [
-                     *               "says commit",
-                     *               "says fix"
-                     *             ],
-                     *             "losses": [],
-                     *             "facts": [
-                     *               {
-                     *                 "cause": "says",
-                     *                 "detail": "commit",
-                     *                 "count": 0,
-                     *                 "of": null,
-                     *                 "chance": 0,
-                     *                 "took_ms": 0
-                     *               },
-                     *               {
-                     *                 "cause": "says",
-                     *                 "detail": "fix",
-                     *                 "count": 0,
-                     *                 "of": null,
-                     *                 "chance": 0,
-                     *                 "took_ms": 0
-                     *               }
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "candidates": [
-                     *           {
-                     *             "memory_id": "mem_1m8ckh677vmf88sk",
-                     *             "kind": "preference",
-                     *             "content": "Run `make lint` before every commit.",
-                     *             "scores": [
-                     *               [
-                     *                 "semantic",
-                     *                 0.3368
-                     *               ],
-                     *               [
-                     *                 "character",
-                     *                 0.3273
-                     *               ]
-                     *             ],
-                     *             "fused": 13.82674,
-                     *             "relevance": 1,
-                     *             "reasons": [
-                     *               "its moment"
-                     *             ]
-                     *           },
-                     *           {
-                     *             "memory_id": "mem_1m8ckh6mnvvt5yb4",
-                     *             "kind": "fact",
-                     *             "content": "The billing port is 9090.",
-                     *             "scores": [
-                     *               [
-                     *                 "semantic",
-                     *                 0.014
-                     *               ],
-                     *               [
-                     *                 "character",
-                     *                 0.1936
-                     *               ]
-                     *             ],
-                     *             "fused": 0.17806,
-                     *             "relevance": 0.0209,
-                     *             "reasons": []
-                     *           }
-                     *         ],
-                     *         "injected": [
-                     *           "mem_1m8ckh677vmf88sk"
-                     *         ],
-                     *         "silence": "",
-                     *         "threshold": 0.2612,
-                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *         "tokens": 47,
-                     *         "budget_tokens": 800,
-                     *         "took_ms": 9.001,
-                     *         "project_id": "shop-73774d71f4",
-                     *         "cause": null,
-                     *         "asked": {
-                     *           "text": "commit the fix",
-                     *           "previous": "The rounding is fixed.",
-                     *           "prompts": [],
-                     *           "tools": [],
-                     *           "files": [],
-                     *           "tool": "",
-                     *           "command": "",
-                     *           "paths": [],
-                     *           "written": "",
-                     *           "finished": false,
-                     *           "error": "",
-                     *           "turn": 0
-                     *         },
-                     *         "why": null,
-                     *         "decider": "local",
-                     *         "stats": {
-                     *           "memories_considered": 3,
-                     *           "memories_injected": 1,
-                     *           "tokens_used": 47,
-                     *           "tokens_budget": 800,
-                     *           "by_type": [
-                     *             [
-                     *               "preference",
-                     *               1
-                     *             ]
-                     *           ],
-                     *           "avg_relevance": 1
-                     *         },
-                     *         "summary": "1 memory"
-                     *       },
-                     *       "verdicts": []
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneTrace"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No trace has this id, or it is no longer kept. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    replay_trace: {
+    get_traces_id_replay: {
         parameters: {
             query: {
-                /**
-                 * @description least relevance for an injection
-                 * @example 0.4
-                 */
+                /** @description least relevance for an injection */
                 threshold: number;
             };
             header?: never;
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8ckh6yp7dxqzh8
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -15978,57 +10428,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "replayed": {
-                     *         "trace_id": "trc_1m8ckh6yp7dxqzh8",
-                     *         "surface": "prompt",
-                     *         "at_ms": 1795719470034,
-                     *         "text": "commit the fix",
-                     *         "threshold": 0.4,
-                     *         "was": 0.2612,
-                     *         "before": [
-                     *           "mem_1m8ckh677vmf88sk"
-                     *         ],
-                     *         "after": [
-                     *           "mem_1m8ckh677vmf88sk"
-                     *         ],
-                     *         "added": [],
-                     *         "gone": [],
-                     *         "unsure": [],
-                     *         "shadow": false
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReplayedView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No trace has this id, or it is no longer kept. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    rate_trace: {
+    post_traces_id_feedback: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8ckh6yp7dxqzh8
-                 */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -16045,56 +10457,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "verdicts": [
-                     *         {
-                     *           "trace_id": "trc_1m8ckh6yp7dxqzh8",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
-                     *           "useful": true,
-                     *           "injected": true,
-                     *           "surface": "prompt",
-                     *           "relevance": 1,
-                     *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795719470034,
-                     *           "at_ms": 1795719470133
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["Verdicts"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No trace has this id, or it is no longer kept. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_verdicts: {
+    get_feedback: {
         parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -16107,36 +10479,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "verdicts": [
-                     *         {
-                     *           "trace_id": "trc_1m8ckh6yp7dxqzh8",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
-                     *           "useful": true,
-                     *           "injected": true,
-                     *           "surface": "prompt",
-                     *           "relevance": 1,
-                     *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795719470034,
-                     *           "at_ms": 1795719470138
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["Verdicts"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    tune: {
+    post_tune: {
         parameters: {
             query?: never;
             header?: never;
@@ -16155,96 +10505,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "surface": "prompt",
-                     *       "bound": 0.12,
-                     *       "level": "balanced",
-                     *       "prompts": 3,
-                     *       "pairs": 2,
-                     *       "paired": "situations",
-                     *       "levels": [
-                     *         {
-                     *           "name": "quiet",
-                     *           "bound": 0.05,
-                     *           "before": 0.4133,
-                     *           "after": 0.4133,
-                     *           "rate_before": 1,
-                     *           "rate_after": 1,
-                     *           "handed_before": 0.6667,
-                     *           "handed_after": 0.6667,
-                     *           "tokens_after": 30,
-                     *           "changed": 0,
-                     *           "useful_kept": 1,
-                     *           "wrong_kept": 0
-                     *         },
-                     *         {
-                     *           "name": "balanced",
-                     *           "bound": 0.12,
-                     *           "before": 0.2612,
-                     *           "after": 0.2612,
-                     *           "rate_before": 1,
-                     *           "rate_after": 1,
-                     *           "handed_before": 0.6667,
-                     *           "handed_after": 0.6667,
-                     *           "tokens_after": 30,
-                     *           "changed": 0,
-                     *           "useful_kept": 1,
-                     *           "wrong_kept": 0
-                     *         }
-                     *       ],
-                     *       "judged_useful": 1,
-                     *       "judged_wrong": 0,
-                     *       "explicit": null,
-                     *       "explicit_place": "",
-                     *       "applied": false,
-                     *       "note": "fewer than 20 prompts to learn from",
-                     *       "cosines": {
-                     *         "embedder": "all-minilm-l6-v2-int8@1/384",
-                     *         "pairs": 0,
-                     *         "bars": []
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["TuneReport"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description The stored vectors belong to another embedder. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_item: {
+    get_items: {
         parameters: {
             query: {
-                /**
-                 * @description labels of its namespace, from the widest to the narrowest
-                 * @example [
-                 *       "shop",
-                 *       "ana"
-                 *     ]
-                 */
+                /** @description labels of its namespace, from the widest to the narrowest */
                 namespace: string[];
-                /**
-                 * @description its key within the namespace
-                 * @example theme
-                 */
+                /** @description its key within the namespace */
                 key: string;
             };
             header?: never;
@@ -16259,36 +10532,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "item": {
-                     *         "namespace": [
-                     *           "shop",
-                     *           "ana"
-                     *         ],
-                     *         "key": "theme",
-                     *         "value": {
-                     *           "name": "dark"
-                     *         },
-                     *         "created_at_ms": 1795719469850,
-                     *         "updated_at_ms": 1795719469850,
-                     *         "memory_id": "mem_1m8ckh6rvsna119m",
-                     *         "score": null
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneItem"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    put_item: {
+    put_items: {
         parameters: {
             query?: never;
             header?: never;
@@ -16307,62 +10558,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "item": {
-                     *         "namespace": [
-                     *           "shop",
-                     *           "ana"
-                     *         ],
-                     *         "key": "theme",
-                     *         "value": {
-                     *           "name": "dark"
-                     *         },
-                     *         "created_at_ms": 1795719469850,
-                     *         "updated_at_ms": 1795719469850,
-                     *         "memory_id": "mem_1m8ckh6rvsna119m",
-                     *         "score": null
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneItem"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    delete_item: {
+    delete_items: {
         parameters: {
             query: {
-                /**
-                 * @description labels of its namespace, from the widest to the narrowest
-                 * @example [
-                 *       "shop",
-                 *       "ana"
-                 *     ]
-                 */
+                /** @description labels of its namespace, from the widest to the narrowest */
                 namespace: string[];
-                /**
-                 * @description its key within the namespace
-                 * @example theme
-                 */
+                /** @description its key within the namespace */
                 key: string;
             };
             header?: never;
@@ -16378,16 +10586,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    search_items: {
+    post_items_search: {
         parameters: {
             query?: never;
             header?: never;
@@ -16406,43 +10609,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "namespace": [
-                     *             "shop",
-                     *             "ana"
-                     *           ],
-                     *           "key": "theme",
-                     *           "value": {
-                     *             "name": "dark"
-                     *           },
-                     *           "created_at_ms": 1795719469850,
-                     *           "updated_at_ms": 1795719469850,
-                     *           "memory_id": "mem_1m8ckh6rvsna119m",
-                     *           "score": 0.500068
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ItemList"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_namespaces: {
+    get_items_namespaces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NamespaceList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_sessions: {
         parameters: {
             query?: {
                 /** @description most rows in one answer */
@@ -16462,121 +10658,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "namespaces": [
-                     *         [
-                     *           "shop",
-                     *           "ana"
-                     *         ]
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["NamespaceList"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_sessions: {
-        parameters: {
-            query?: {
-                /**
-                 * @description most rows in one answer
-                 * @example 2
-                 */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "sessions": [
-                     *         {
-                     *           "key": "library/chat-7",
-                     *           "host": "library",
-                     *           "session_id": "chat-7",
-                     *           "parent": "",
-                     *           "project_id": "shop-73774d71f4",
-                     *           "project_root": "/work/shop",
-                     *           "cwd": "/work/shop",
-                     *           "agent": "",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "started_at_ms": 1795719470077,
-                     *           "last_signal_at_ms": 1795719470077,
-                     *           "muted": false,
-                     *           "incognito": false,
-                     *           "ended": false,
-                     *           "exposures": 1,
-                     *           "tokens": 15
-                     *         },
-                     *         {
-                     *           "key": "plain/s-41",
-                     *           "host": "plain",
-                     *           "session_id": "s-41",
-                     *           "parent": "",
-                     *           "project_id": "shop-73774d71f4",
-                     *           "project_root": "/work/shop",
-                     *           "cwd": "/work/shop",
-                     *           "agent": "",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "started_at_ms": 1795719469875,
-                     *           "last_signal_at_ms": 1795719469965,
-                     *           "muted": false,
-                     *           "incognito": false,
-                     *           "ended": false,
-                     *           "exposures": 3,
-                     *           "tokens": 51
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionPage"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_session: {
+    get_sessions_host_session_id: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description name of the host
-                 * @example plain
-                 */
+                /** @description name of the host */
                 host: string;
-                /**
-                 * @description the host's id of the session
-                 * @example s-41
-                 */
+                /** @description the host's id of the session */
                 session_id: string;
             };
             cookie?: never;
@@ -16589,180 +10685,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session": {
-                     *         "session": {
-                     *           "key": "plain/s-41",
-                     *           "host": "plain",
-                     *           "session_id": "s-41",
-                     *           "parent": "",
-                     *           "project_id": "shop-73774d71f4",
-                     *           "project_root": "/work/shop",
-                     *           "cwd": "/work/shop",
-                     *           "agent": "",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "started_at_ms": 1795719469875,
-                     *           "last_signal_at_ms": 1795719469965,
-                     *           "muted": false,
-                     *           "incognito": false,
-                     *           "ended": false,
-                     *           "exposures": 3,
-                     *           "tokens": 51
-                     *         },
-                     *         "turns": [
-                     *           {
-                     *             "turn": 0,
-                     *             "epoch": 0,
-                     *             "at_ms": 1795719469876,
-                     *             "recalls": [
-                     *               {
-                     *                 "id": "trc_1m8ckh6snvqd9q8g",
-                     *                 "session": "plain/s-41",
-                     *                 "turn": 0,
-                     *                 "epoch": 0,
-                     *                 "surface": "start",
-                     *                 "at_ms": 1795719469876,
-                     *                 "preset": "focused",
-                     *                 "text": "startup",
-                     *                 "injected": [
-                     *                   "mem_1m8ckh6jcjrqkeyw",
-                     *                   "mem_1m8ckh6mnvvt5yb4"
-                     *                 ],
-                     *                 "candidates": 3,
-                     *                 "silence": "",
-                     *                 "cause": null,
-                     *                 "shadow": false,
-                     *                 "tokens": 85,
-                     *                 "budget_tokens": 2000,
-                     *                 "took_ms": 4.43,
-                     *                 "threshold": 0,
-                     *                 "best_relevance": 0.757371211834786
-                     *               }
-                     *             ],
-                     *             "exposures": [
-                     *               {
-                     *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8ckh6mnvvt5yb4",
-                     *                 "surface": "start",
-                     *                 "turn": 0,
-                     *                 "epoch": 0,
-                     *                 "tokens": 22,
-                     *                 "at_ms": 1795719469876,
-                     *                 "used": null
-                     *               },
-                     *               {
-                     *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8ckh6jcjrqkeyw",
-                     *                 "surface": "start",
-                     *                 "turn": 0,
-                     *                 "epoch": 0,
-                     *                 "tokens": 14,
-                     *                 "at_ms": 1795719469876,
-                     *                 "used": null
-                     *               }
-                     *             ]
-                     *           },
-                     *           {
-                     *             "turn": 1,
-                     *             "epoch": 0,
-                     *             "at_ms": 1795719469882,
-                     *             "recalls": [
-                     *               {
-                     *                 "id": "trc_1m8ckh6tkb8zvefh",
-                     *                 "session": "plain/s-41",
-                     *                 "turn": 1,
-                     *                 "epoch": 0,
-                     *                 "surface": "prompt",
-                     *                 "at_ms": 1795719469882,
-                     *                 "preset": "focused",
-                     *                 "text": "Fix the rounding of discounts, then commit.",
-                     *                 "injected": [],
-                     *                 "candidates": 3,
-                     *                 "silence": "everything that passed is in context already",
-                     *                 "cause": "in_context",
-                     *                 "shadow": false,
-                     *                 "tokens": 0,
-                     *                 "budget_tokens": 800,
-                     *                 "took_ms": 34.714,
-                     *                 "threshold": 0.2612,
-                     *                 "best_relevance": 1
-                     *               },
-                     *               {
-                     *                 "id": "trc_1m8ckh6w2dndekns",
-                     *                 "session": "plain/s-41",
-                     *                 "turn": 1,
-                     *                 "epoch": 0,
-                     *                 "surface": "action",
-                     *                 "at_ms": 1795719469918,
-                     *                 "preset": "focused",
-                     *                 "text": "git commit -m 'Fix rounding'",
-                     *                 "injected": [],
-                     *                 "candidates": 2,
-                     *                 "silence": "everything that passed is in context already",
-                     *                 "cause": "in_context",
-                     *                 "shadow": false,
-                     *                 "tokens": 0,
-                     *                 "budget_tokens": 200,
-                     *                 "took_ms": 46.613,
-                     *                 "threshold": 0.5,
-                     *                 "best_relevance": 1
-                     *               }
-                     *             ],
-                     *             "exposures": []
-                     *           }
-                     *         ],
-                     *         "prompts": [
-                     *           "Fix the rounding of discounts, then commit."
-                     *         ],
-                     *         "files": [],
-                     *         "tools": [
-                     *           "bash git commit -m 'Fix rounding'"
-                     *         ],
-                     *         "failures": [],
-                     *         "answers": [],
-                     *         "rule_files": []
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneSession"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No session has this name. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_digests: {
+    get_digests: {
         parameters: {
             query?: {
-                /**
-                 * @description most digests, the newest
-                 * @example 2
-                 */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
                 /** @description of one session: `host/id`, its id or the beginning of it */
                 session?: string;
-                /**
-                 * @description of this folder's project; without it of every project
-                 * @example /work/shop
-                 */
+                /** @description of this folder's project; without it of every project */
                 cwd?: string;
+                /** @description most digests, the newest */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -16776,40 +10714,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "digests": [],
-                     *       "reason": "library/chat-7 has none: it is still running; a digest is written when a turn or the session ends",
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["DigestPage"];
+                    "application/json": components["schemas"]["Digests"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No session, or several, begin with this name. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
     get_learned: {
         parameters: {
             query?: {
-                /**
-                 * @description `host/id`, its id or the beginning of it; without it the last one
-                 * @example claude-code/s-40
-                 */
+                /** @description `host/id`, its id or the beginning of it; without it the last one */
                 session?: string;
                 /** @description the last one of this folder's project; without it of any */
                 cwd?: string;
@@ -16826,139 +10741,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "learned": {
-                     *         "session": "claude-code/s-40",
-                     *         "at_ms": 0,
-                     *         "running": false,
-                     *         "statements": [
-                     *           {
-                     *             "memory": {
-                     *               "id": "mem_1m8ckh79h5f2kdtn",
-                     *               "kind": "preference",
-                     *               "content": "Always write tests first",
-                     *               "scope": "project:shop-73774d71f4",
-                     *               "provenance": {
-                     *                 "tier": "user",
-                     *                 "source": "session",
-                     *                 "host": "claude-code",
-                     *                 "session_id": "s-40",
-                     *                 "turn": 1,
-                     *                 "span": "From now on always write tests first.",
-                     *                 "extractor": "",
-                     *                 "original_tier": null,
-                     *                 "author": "",
-                     *                 "speaker": "user"
-                     *               },
-                     *               "validity": {
-                     *                 "valid_from_ms": 1795168800000,
-                     *                 "valid_to_ms": null,
-                     *                 "superseded_by": null
-                     *               },
-                     *               "created_at_ms": 1795719470385,
-                     *               "updated_at_ms": 1795719470385,
-                     *               "importance": 0.8,
-                     *               "confidence": 0.9,
-                     *               "trigger": {
-                     *                 "always": false,
-                     *                 "actions": [
-                     *                   [
-                     *                     "write_test",
-                     *                     0.91
-                     *                   ],
-                     *                   [
-                     *                     "fix_bug",
-                     *                     0.38
-                     *                   ]
-                     *                 ],
-                     *                 "objects": [],
-                     *                 "paths": [],
-                     *                 "languages": [],
-                     *                 "commands": [],
-                     *                 "tools": [],
-                     *                 "topics": [],
-                     *                 "phrases": [],
-                     *                 "breadth": 2.67,
-                     *                 "maker": "local",
-                     *                 "blocking": false
-                     *               },
-                     *               "status": "active",
-                     *               "sensitivity": "project",
-                     *               "entities": [],
-                     *               "files": [],
-                     *               "error_signature": "",
-                     *               "frequency": 1,
-                     *               "use_count": 0,
-                     *               "shown_count": 0,
-                     *               "tokens": 4,
-                     *               "pinned": false,
-                     *               "evidence": [],
-                     *               "proofs": 0,
-                     *               "branch": null,
-                     *               "content_hash": "13465ce6d5781c98",
-                     *               "etag": "aff39552c79725699821"
-                     *             },
-                     *             "fate": "new",
-                     *             "believed": "your word",
-                     *             "evidence": [
-                     *               {
-                     *                 "speaker": "user",
-                     *                 "extractor": "",
-                     *                 "turn": 1,
-                     *                 "span": "From now on always write tests first."
-                     *               }
-                     *             ],
-                     *             "replaced": [],
-                     *             "questions": [],
-                     *             "waits": false
-                     *           }
-                     *         ],
-                     *         "dropped": [],
-                     *         "nudges": [],
-                     *         "requests": [],
-                     *         "waiting": {
-                     *           "statements": 0,
-                     *           "messages": 0,
-                     *           "transcripts": 0
-                     *         }
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionLearned"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No session, or several, begin with this name. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    mute_session: {
+    post_sessions_host_session_id_mute: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description name of the host
-                 * @example plain
-                 */
+                /** @description name of the host */
                 host: string;
-                /**
-                 * @description the host's id of the session
-                 * @example s-41
-                 */
+                /** @description the host's id of the session */
                 session_id: string;
             };
             cookie?: never;
@@ -16975,52 +10772,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session": "plain/s-41",
-                     *       "muted": true
-                     *     }
-                     */
                     "application/json": components["schemas"]["Muted"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No session has this name. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_exposures: {
+    get_exposures: {
         parameters: {
             query?: {
                 /** @description most rows in one answer */
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
-                /**
-                 * @description of one session: its host
-                 * @example plain
-                 */
+                /** @description of one session: its host */
                 host?: string;
-                /**
-                 * @description of one session: its id
-                 * @example s-41
-                 */
+                /** @description of one session: its id */
                 session_id?: string;
                 /** @description only of this memory */
                 memory?: string;
@@ -17037,54 +10805,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "exposures": [
-                     *         {
-                     *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
-                     *           "surface": "start",
-                     *           "turn": 0,
-                     *           "epoch": 0,
-                     *           "tokens": 15,
-                     *           "at_ms": 1795719469876,
-                     *           "used": null
-                     *         },
-                     *         {
-                     *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8ckh6jcjrqkeyw",
-                     *           "surface": "start",
-                     *           "turn": 0,
-                     *           "epoch": 0,
-                     *           "tokens": 14,
-                     *           "at_ms": 1795719469876,
-                     *           "used": null
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ExposurePage"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    import_project_rules: {
+    post_projects_init: {
         parameters: {
             query?: never;
             header?: never;
@@ -17103,206 +10831,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "files": [
-                     *         {
-                     *           "path": "CLAUDE.md",
-                     *           "memories": 2,
-                     *           "status": "imported",
-                     *           "left_out": []
-                     *         }
-                     *       ],
-                     *       "changes": [
-                     *         {
-                     *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8ckh677vmf88sk",
-                     *           "cause": "says_same",
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh677vmf88sk",
-                     *             "kind": "preference",
-                     *             "content": "Run `make lint` before every commit.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Run `make lint` before every commit.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719469282,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719469287,
-                     *             "updated_at_ms": 1795719470304,
-                     *             "importance": 0.9,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "commit",
-                     *                   1
-                     *                 ]
-                     *               ],
-                     *               "objects": [],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1,
-                     *               "maker": "user",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [
-                     *               {
-                     *                 "kind": "command",
-                     *                 "key": "make lint"
-                     *               }
-                     *             ],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 2,
-                     *             "use_count": 1,
-                     *             "shown_count": 0,
-                     *             "tokens": 9,
-                     *             "pinned": false,
-                     *             "evidence": [
-                     *               "- Run `make lint` before every commit."
-                     *             ],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "13d34b4e3b2ede2a",
-                     *             "etag": "ef22e39b17ee57acf24a"
-                     *           }
-                     *         },
-                     *         {
-                     *           "change": "contradict",
-                     *           "reason": "may say the opposite of mem_1m8ckh6jcjrqkeyw",
-                     *           "cause": "may_be_opposite",
-                     *           "memory": {
-                     *             "id": "mem_1m8ckh7748y5fsqk",
-                     *             "kind": "fact",
-                     *             "content": "Amounts are integer cents",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "CLAUDE.md",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "- Amounts are integer cents.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795719470267,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null
-                     *             },
-                     *             "created_at_ms": 1795719470308,
-                     *             "updated_at_ms": 1795719470308,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.25
-                     *                 ],
-                     *                 [
-                     *                   "debug_investigate",
-                     *                   0.19
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "amounts",
-                     *                 "integer"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.66,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 4,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "e12961826d0bb4b43102"
-                     *           },
-                     *           "other_id": "mem_1m8ckh6jcjrqkeyw",
-                     *           "further": []
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Imported"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_transcripts: {
+    get_transcripts: {
         parameters: {
             query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
                 /** @description working folder of the project; left out = every project */
                 cwd?: string;
-                /**
-                 * @description files and folders to search instead
-                 * @example [
-                 *       "/home/ana/s-40.jsonl"
-                 *     ]
-                 */
+                /** @description files and folders to search instead */
                 path?: string[];
                 /** @description only sessions of this host */
                 host?: string;
@@ -17321,44 +10862,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "transcripts": [
-                     *         {
-                     *           "host": "claude-code",
-                     *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 512,
-                     *           "modified_ms": 1795719470359,
-                     *           "sessions": 1,
-                     *           "session_ids": [],
-                     *           "cwd": "",
-                     *           "server": ""
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["Transcripts"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description There is nothing at one of the paths. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    import_transcripts: {
+    post_backfill: {
         parameters: {
             query?: never;
             header?: never;
@@ -17377,70 +10888,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "handovers": 1,
-                     *       "added": 1,
-                     *       "merged": 0,
-                     *       "superseded": 0,
-                     *       "contradicted": 0,
-                     *       "retired": 0,
-                     *       "skipped": 0,
-                     *       "failed": 0,
-                     *       "files": [
-                     *         {
-                     *           "path": "/home/ana/s-40.jsonl",
-                     *           "host": "claude-code",
-                     *           "sessions": 1,
-                     *           "prompts": 1,
-                     *           "bad_lines": 0,
-                     *           "error": ""
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["CaptureReport"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can have past sessions learned from, since they count as your words. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description One of `paths` is not a transcript of the project, or does not exist. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            /** @description The OpenCode server cannot be reached. */
-            502: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    write_up_session: {
+    "post_write-ups": {
         parameters: {
             query?: never;
             header?: never;
@@ -17459,47 +10914,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "provider": "",
-                     *       "session": "",
-                     *       "error": "",
-                     *       "changes": [],
-                     *       "waiting": 0,
-                     *       "tokens": 0,
-                     *       "requests": []
-                     *     }
-                     */
                     "application/json": components["schemas"]["WrittenUp"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can have sessions sent to a language model. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
     get_settings: {
         parameters: {
             query?: {
-                /**
-                 * @description as they hold in this folder's project
-                 * @example /work/shop
-                 */
+                /** @description as they hold in this folder's project */
                 cwd?: string;
                 /** @description effective values for this agent */
                 agent?: string;
@@ -17516,145 +10941,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "settings": {
-                     *         "etag": "e3b0c44298fc1c149afb",
-                     *         "file": "/home/ana/home/config.yaml",
-                     *         "project_file": "/work/shop/.tacit/config.yaml",
-                     *         "cwd": "/work/shop",
-                     *         "agent": "",
-                     *         "settings": [
-                     *           {
-                     *             "about": {
-                     *               "key": "preset",
-                     *               "section": "",
-                     *               "about": "the complete configuration below your own values",
-                     *               "type": "string",
-                     *               "items": null,
-                     *               "nullable": false,
-                     *               "choices": [
-                     *                 "ambient",
-                     *                 "focused"
-                     *               ],
-                     *               "minimum": null,
-                     *               "maximum": null,
-                     *               "above_minimum": false,
-                     *               "default": "focused",
-                     *               "per_agent": true,
-                     *               "project": "",
-                     *               "restart": false,
-                     *               "guidance": ""
-                     *             },
-                     *             "key": "preset",
-                     *             "value": "focused",
-                     *             "layer": "preset",
-                     *             "place": "preset focused",
-                     *             "origins": [
-                     *               {
-                     *                 "layer": "default",
-                     *                 "place": "defaults",
-                     *                 "value": "focused"
-                     *               },
-                     *               {
-                     *                 "layer": "preset",
-                     *                 "place": "preset focused",
-                     *                 "value": "focused"
-                     *               }
-                     *             ]
-                     *           },
-                     *           {
-                     *             "about": {
-                     *               "key": "recall.enabled",
-                     *               "section": "recall",
-                     *               "about": "inject memories at all",
-                     *               "type": "boolean",
-                     *               "items": null,
-                     *               "nullable": false,
-                     *               "choices": [],
-                     *               "minimum": null,
-                     *               "maximum": null,
-                     *               "above_minimum": false,
-                     *               "default": true,
-                     *               "per_agent": true,
-                     *               "project": "turn_off",
-                     *               "restart": false,
-                     *               "guidance": ""
-                     *             },
-                     *             "key": "recall.enabled",
-                     *             "value": true,
-                     *             "layer": "default",
-                     *             "place": "defaults",
-                     *             "origins": [
-                     *               {
-                     *                 "layer": "default",
-                     *                 "place": "defaults",
-                     *                 "value": true
-                     *               }
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "kinds": {},
-                     *         "warnings": [],
-                     *         "presets": [
-                     *           "ambient",
-                     *           "focused"
-                     *         ],
-                     *         "levels": [
-                     *           {
-                     *             "name": "quiet",
-                     *             "threshold": 0.4133,
-                     *             "precision": 0.4333,
-                     *             "coverage": 0.0175,
-                     *             "wrongful": 0.0311,
-                     *             "tokens": 5.9624,
-                     *             "tuned": false
-                     *           },
-                     *           {
-                     *             "name": "balanced",
-                     *             "threshold": 0.2612,
-                     *             "precision": 0.3418,
-                     *             "coverage": 0.0511,
-                     *             "wrongful": 0.1195,
-                     *             "tokens": 18.1767,
-                     *             "tuned": false
-                     *           }
-                     *         ],
-                     *         "agents": [],
-                     *         "projects": [
-                     *           {
-                     *             "id": "shop-73774d71f4",
-                     *             "name": "shop",
-                     *             "root": "/work/shop",
-                     *             "folder": "/work/shop",
-                     *             "overridden": []
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SettingsAnswer"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    revert_settings: {
+    delete_settings: {
         parameters: {
             query?: {
                 /** @description whose */
                 holder?: "user" | "agents" | "projects" | "project_file";
                 /** @description the agent's name, or a folder of the project */
                 name?: string;
-                /**
-                 * @description one dotted name; empty = everything
-                 * @example recall.level
-                 */
+                /** @description one dotted name; empty = everything */
                 key?: string;
             };
             header?: {
@@ -17672,138 +10973,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "reverted": true,
-                     *       "settings": {
-                     *         "etag": "e3ead8c8f76c1dad2169",
-                     *         "file": "/home/ana/home/config.yaml",
-                     *         "project_file": "",
-                     *         "cwd": "",
-                     *         "agent": "",
-                     *         "settings": [
-                     *           {
-                     *             "about": {
-                     *               "key": "preset",
-                     *               "section": "",
-                     *               "about": "the complete configuration below your own values",
-                     *               "type": "string",
-                     *               "items": null,
-                     *               "nullable": false,
-                     *               "choices": [
-                     *                 "ambient",
-                     *                 "focused"
-                     *               ],
-                     *               "minimum": null,
-                     *               "maximum": null,
-                     *               "above_minimum": false,
-                     *               "default": "focused",
-                     *               "per_agent": true,
-                     *               "project": "",
-                     *               "restart": false,
-                     *               "guidance": ""
-                     *             },
-                     *             "key": "preset",
-                     *             "value": "focused",
-                     *             "layer": "preset",
-                     *             "place": "preset focused",
-                     *             "origins": [
-                     *               {
-                     *                 "layer": "default",
-                     *                 "place": "defaults",
-                     *                 "value": "focused"
-                     *               },
-                     *               {
-                     *                 "layer": "preset",
-                     *                 "place": "preset focused",
-                     *                 "value": "focused"
-                     *               }
-                     *             ]
-                     *           },
-                     *           {
-                     *             "about": {
-                     *               "key": "recall.enabled",
-                     *               "section": "recall",
-                     *               "about": "inject memories at all",
-                     *               "type": "boolean",
-                     *               "items": null,
-                     *               "nullable": false,
-                     *               "choices": [],
-                     *               "minimum": null,
-                     *               "maximum": null,
-                     *               "above_minimum": false,
-                     *               "default": true,
-                     *               "per_agent": true,
-                     *               "project": "turn_off",
-                     *               "restart": false,
-                     *               "guidance": ""
-                     *             },
-                     *             "key": "recall.enabled",
-                     *             "value": true,
-                     *             "layer": "default",
-                     *             "place": "defaults",
-                     *             "origins": [
-                     *               {
-                     *                 "layer": "default",
-                     *                 "place": "defaults",
-                     *                 "value": true
-                     *               }
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "kinds": {},
-                     *         "warnings": [],
-                     *         "presets": [
-                     *           "ambient",
-                     *           "focused"
-                     *         ],
-                     *         "levels": [
-                     *           {
-                     *             "name": "quiet",
-                     *             "threshold": 0.4133,
-                     *             "precision": 0.4333,
-                     *             "coverage": 0.0175,
-                     *             "wrongful": 0.0311,
-                     *             "tokens": 5.9624,
-                     *             "tuned": false
-                     *           },
-                     *           {
-                     *             "name": "balanced",
-                     *             "threshold": 0.2612,
-                     *             "precision": 0.3418,
-                     *             "coverage": 0.0511,
-                     *             "wrongful": 0.1195,
-                     *             "tokens": 18.1767,
-                     *             "tuned": false
-                     *           }
-                     *         ],
-                     *         "agents": [],
-                     *         "projects": [
-                     *           {
-                     *             "id": "shop-73774d71f4",
-                     *             "name": "shop",
-                     *             "root": "/work/shop",
-                     *             "folder": "/work/shop",
-                     *             "overridden": []
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["Reverted"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            412: components["responses"]["PreconditionFailed"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    change_settings: {
+    patch_settings: {
         parameters: {
             query?: never;
             header?: {
@@ -17826,140 +11003,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "settings": {
-                     *         "etag": "0989b983acec4a46c3d2",
-                     *         "file": "/home/ana/home/config.yaml",
-                     *         "project_file": "",
-                     *         "cwd": "",
-                     *         "agent": "",
-                     *         "settings": [
-                     *           {
-                     *             "about": {
-                     *               "key": "preset",
-                     *               "section": "",
-                     *               "about": "the complete configuration below your own values",
-                     *               "type": "string",
-                     *               "items": null,
-                     *               "nullable": false,
-                     *               "choices": [
-                     *                 "ambient",
-                     *                 "focused"
-                     *               ],
-                     *               "minimum": null,
-                     *               "maximum": null,
-                     *               "above_minimum": false,
-                     *               "default": "focused",
-                     *               "per_agent": true,
-                     *               "project": "",
-                     *               "restart": false,
-                     *               "guidance": ""
-                     *             },
-                     *             "key": "preset",
-                     *             "value": "focused",
-                     *             "layer": "preset",
-                     *             "place": "preset focused",
-                     *             "origins": [
-                     *               {
-                     *                 "layer": "default",
-                     *                 "place": "defaults",
-                     *                 "value": "focused"
-                     *               },
-                     *               {
-                     *                 "layer": "preset",
-                     *                 "place": "preset focused",
-                     *                 "value": "focused"
-                     *               }
-                     *             ]
-                     *           },
-                     *           {
-                     *             "about": {
-                     *               "key": "recall.enabled",
-                     *               "section": "recall",
-                     *               "about": "inject memories at all",
-                     *               "type": "boolean",
-                     *               "items": null,
-                     *               "nullable": false,
-                     *               "choices": [],
-                     *               "minimum": null,
-                     *               "maximum": null,
-                     *               "above_minimum": false,
-                     *               "default": true,
-                     *               "per_agent": true,
-                     *               "project": "turn_off",
-                     *               "restart": false,
-                     *               "guidance": ""
-                     *             },
-                     *             "key": "recall.enabled",
-                     *             "value": true,
-                     *             "layer": "default",
-                     *             "place": "defaults",
-                     *             "origins": [
-                     *               {
-                     *                 "layer": "default",
-                     *                 "place": "defaults",
-                     *                 "value": true
-                     *               }
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "kinds": {},
-                     *         "warnings": [],
-                     *         "presets": [
-                     *           "ambient",
-                     *           "focused"
-                     *         ],
-                     *         "levels": [
-                     *           {
-                     *             "name": "quiet",
-                     *             "threshold": 0.4133,
-                     *             "precision": 0.4333,
-                     *             "coverage": 0.0175,
-                     *             "wrongful": 0.0311,
-                     *             "tokens": 5.9624,
-                     *             "tuned": false
-                     *           },
-                     *           {
-                     *             "name": "balanced",
-                     *             "threshold": 0.2612,
-                     *             "precision": 0.3418,
-                     *             "coverage": 0.0511,
-                     *             "wrongful": 0.1195,
-                     *             "tokens": 18.1767,
-                     *             "tuned": false
-                     *           }
-                     *         ],
-                     *         "agents": [],
-                     *         "projects": [
-                     *           {
-                     *             "id": "shop-73774d71f4",
-                     *             "name": "shop",
-                     *             "root": "/work/shop",
-                     *             "folder": "/work/shop",
-                     *             "overridden": []
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SettingsAnswer"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_setting_differences: {
+    get_settings_diff: {
         parameters: {
             query?: {
                 /** @description as they hold in this folder's project */
@@ -17979,59 +11030,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "settings": [
-                     *         {
-                     *           "about": {
-                     *             "key": "recall.level",
-                     *             "section": "recall",
-                     *             "about": "for `focused`: how readily memories come before a prompt; quiet = fewer and more often right, eager = more and more often wrong; sets `recall.thresholds.prompt`",
-                     *             "type": "choice",
-                     *             "items": null,
-                     *             "nullable": false,
-                     *             "choices": [
-                     *               "quiet",
-                     *               "balanced"
-                     *             ],
-                     *             "minimum": null,
-                     *             "maximum": null,
-                     *             "above_minimum": false,
-                     *             "default": "balanced",
-                     *             "per_agent": true,
-                     *             "project": "quieter",
-                     *             "restart": false,
-                     *             "guidance": ""
-                     *           },
-                     *           "key": "recall.level",
-                     *           "value": "quiet",
-                     *           "layer": "user",
-                     *           "place": "/home/ana/home/config.yaml:3",
-                     *           "origins": [
-                     *             {
-                     *               "layer": "default",
-                     *               "place": "defaults",
-                     *               "value": "balanced"
-                     *             },
-                     *             {
-                     *               "layer": "preset",
-                     *               "place": "preset focused:5",
-                     *               "value": "balanced"
-                     *             }
-                     *           ]
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Differences"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
     get_settings_schema: {
@@ -18049,24 +11052,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "title": "Tacit settings",
-                     *       "type": "object"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Document"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    explain_setting: {
+    get_settings_explain_key: {
         parameters: {
             query?: {
                 /** @description as they hold in this folder's project */
@@ -18076,10 +11069,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description dotted name of a setting
-                 * @example recall.level
-                 */
+                /** @description dotted name of a setting */
                 key: string;
             };
             cookie?: never;
@@ -18092,67 +11082,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "setting": {
-                     *         "about": {
-                     *           "key": "recall.level",
-                     *           "section": "recall",
-                     *           "about": "for `focused`: how readily memories come before a prompt; quiet = fewer and more often right, eager = more and more often wrong; sets `recall.thresholds.prompt`",
-                     *           "type": "choice",
-                     *           "items": null,
-                     *           "nullable": false,
-                     *           "choices": [
-                     *             "quiet",
-                     *             "balanced"
-                     *           ],
-                     *           "minimum": null,
-                     *           "maximum": null,
-                     *           "above_minimum": false,
-                     *           "default": "balanced",
-                     *           "per_agent": true,
-                     *           "project": "quieter",
-                     *           "restart": false,
-                     *           "guidance": ""
-                     *         },
-                     *         "key": "recall.level",
-                     *         "value": "quiet",
-                     *         "layer": "user",
-                     *         "place": "/home/ana/home/config.yaml:3",
-                     *         "origins": [
-                     *           {
-                     *             "layer": "default",
-                     *             "place": "defaults",
-                     *             "value": "balanced"
-                     *           },
-                     *           {
-                     *             "layer": "preset",
-                     *             "place": "preset focused:5",
-                     *             "value": "balanced"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneSetting"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_agents: {
+    get_agents: {
         parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -18165,203 +11104,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "agents": [
-                     *         {
-                     *           "name": "reviewer",
-                     *           "memory_injection_overridden": true,
-                     *           "overridden": [
-                     *             "recall.level"
-                     *           ],
-                     *           "memory_injection": {
-                     *             "enabled": true,
-                     *             "level": "quiet",
-                     *             "shadow": false,
-                     *             "holdout": 0,
-                     *             "spaces": [
-                     *               "semantic",
-                     *               "lexical"
-                     *             ],
-                     *             "spaces_prompt": [
-                     *               "semantic",
-                     *               "character"
-                     *             ],
-                     *             "spaces_on_demand": [
-                     *               "semantic",
-                     *               "lexical"
-                     *             ],
-                     *             "candidates_per_space": 32,
-                     *             "shortlist": 12,
-                     *             "max_items": 8,
-                     *             "whole_start": 2,
-                     *             "kinds": [],
-                     *             "failure_kinds": [],
-                     *             "fuse": "fitted",
-                     *             "score": "situation",
-                     *             "start_pool": "need",
-                     *             "order": "diverse",
-                     *             "render": "lines",
-                     *             "placement": "default",
-                     *             "refresh_similarity_first": 0.45,
-                     *             "refresh_similarity_later": 0.55,
-                     *             "refresh_top": 3,
-                     *             "answer_share": 0.25,
-                     *             "question_cosine": 0.35,
-                     *             "follow_ups": true,
-                     *             "reinject_after": 0,
-                     *             "semantic_threshold": 0,
-                     *             "history_blocks": null,
-                     *             "tell_memory_add": "auto",
-                     *             "nudge": "auto",
-                     *             "subagents": {},
-                     *             "blocking": false,
-                     *             "pinned_kinds": [],
-                     *             "ambient_enabled": false,
-                     *             "pinned_limit": 3,
-                     *             "pinned_sort": "recent",
-                     *             "min_prompt_chars": 0,
-                     *             "max_session_memories": 0,
-                     *             "adjust_budget": [
-                     *               "prompt",
-                     *               "window"
-                     *             ],
-                     *             "min_budget": 200,
-                     *             "context_window": 200000,
-                     *             "sections": [],
-                     *             "categories": {
-                     *               "divergence": 200,
-                     *               "cluster": 400,
-                     *               "single": 300,
-                     *               "session": 200,
-                     *               "badges": 50
-                     *             },
-                     *             "recency": {
-                     *               "hour": 1.3,
-                     *               "day": 1.2,
-                     *               "week": 1.1,
-                     *               "month": 1,
-                     *               "quarter": 0.9,
-                     *               "older": 0.8
-                     *             },
-                     *             "scopes": {
-                     *               "universal": 300,
-                     *               "language": 300,
-                     *               "project": 400,
-                     *               "reserve": 200,
-                     *               "done": 300,
-                     *               "decided": 200,
-                     *               "open": 300,
-                     *               "asked_universal": 150,
-                     *               "asked_language": 150,
-                     *               "asked_project": 200
-                     *             },
-                     *             "shorten_above": 0,
-                     *             "shorten_to": 80,
-                     *             "announce_empty": false,
-                     *             "embedding_required": false,
-                     *             "answers_per_session": 0,
-                     *             "session_tokens": 0,
-                     *             "opt_out_token": "#notacit",
-                     *             "deadline_ms": 400,
-                     *             "budgets": {
-                     *               "start": 2000,
-                     *               "prompt": 800,
-                     *               "action": 200,
-                     *               "failure": 300,
-                     *               "compaction": 1500,
-                     *               "subagent": 600,
-                     *               "on_demand": 1000
-                     *             },
-                     *             "allot": {
-                     *               "start": {},
-                     *               "prompt": {},
-                     *               "failure": {},
-                     *               "subagent": {},
-                     *               "on_demand": {},
-                     *               "hand_on": true
-                     *             },
-                     *             "typed": {
-                     *               "semantic": 0.4,
-                     *               "recency": 0.2,
-                     *               "importance": 0.15,
-                     *               "access": 0.1,
-                     *               "kind": 0.15
-                     *             },
-                     *             "floors": {
-                     *               "similarity": {},
-                     *               "certain": 0,
-                     *               "ratio": 0,
-                     *               "cosine": 0,
-                     *               "importance": 0,
-                     *               "by_task": false
-                     *             },
-                     *             "thresholds": {
-                     *               "start": 0,
-                     *               "prompt": 0.4133,
-                     *               "action": 0.5,
-                     *               "failure": 0.4,
-                     *               "compaction": 0,
-                     *               "subagent": 0.45,
-                     *               "on_demand": 0.28
-                     *             },
-                     *             "reranker": {
-                     *               "provider": "off",
-                     *               "model": "",
-                     *               "least": 0.1,
-                     *               "candidates": 8
-                     *             },
-                     *             "sparse": {
-                     *               "provider": "off",
-                     *               "model": ""
-                     *             },
-                     *             "anticipate": {
-                     *               "provider": "off",
-                     *               "model": "",
-                     *               "endpoint": "",
-                     *               "api_key_env": "",
-                     *               "tokens_per_day": 300000,
-                     *               "most_output_tokens": 600,
-                     *               "timeout_ms": 60000
-                     *             },
-                     *             "judge": {
-                     *               "provider": "off",
-                     *               "model": "",
-                     *               "endpoint": "",
-                     *               "api_key_env": "",
-                     *               "tokens_per_day": 300000,
-                     *               "most_output_tokens": 600,
-                     *               "deadline_ms": 1500,
-                     *               "sure": 0.42,
-                     *               "least": 0.3
-                     *             }
-                     *           },
-                     *           "last_seen_ms": null
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["Agents"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_agent: {
+    get_agents_name: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description name of the agent
-                 * @example reviewer
-                 */
+                /** @description name of the agent */
                 name: string;
             };
             cookie?: never;
@@ -18374,192 +11129,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "agent": {
-                     *         "name": "reviewer",
-                     *         "memory_injection_overridden": true,
-                     *         "overridden": [
-                     *           "recall.level"
-                     *         ],
-                     *         "memory_injection": {
-                     *           "enabled": true,
-                     *           "level": "quiet",
-                     *           "shadow": false,
-                     *           "holdout": 0,
-                     *           "spaces": [
-                     *             "semantic",
-                     *             "lexical"
-                     *           ],
-                     *           "spaces_prompt": [
-                     *             "semantic",
-                     *             "character"
-                     *           ],
-                     *           "spaces_on_demand": [
-                     *             "semantic",
-                     *             "lexical"
-                     *           ],
-                     *           "candidates_per_space": 32,
-                     *           "shortlist": 12,
-                     *           "max_items": 8,
-                     *           "whole_start": 2,
-                     *           "kinds": [],
-                     *           "failure_kinds": [],
-                     *           "fuse": "fitted",
-                     *           "score": "situation",
-                     *           "start_pool": "need",
-                     *           "order": "diverse",
-                     *           "render": "lines",
-                     *           "placement": "default",
-                     *           "refresh_similarity_first": 0.45,
-                     *           "refresh_similarity_later": 0.55,
-                     *           "refresh_top": 3,
-                     *           "answer_share": 0.25,
-                     *           "question_cosine": 0.35,
-                     *           "follow_ups": true,
-                     *           "reinject_after": 0,
-                     *           "semantic_threshold": 0,
-                     *           "history_blocks": null,
-                     *           "tell_memory_add": "auto",
-                     *           "nudge": "auto",
-                     *           "subagents": {},
-                     *           "blocking": false,
-                     *           "pinned_kinds": [],
-                     *           "ambient_enabled": false,
-                     *           "pinned_limit": 3,
-                     *           "pinned_sort": "recent",
-                     *           "min_prompt_chars": 0,
-                     *           "max_session_memories": 0,
-                     *           "adjust_budget": [
-                     *             "prompt",
-                     *             "window"
-                     *           ],
-                     *           "min_budget": 200,
-                     *           "context_window": 200000,
-                     *           "sections": [],
-                     *           "categories": {
-                     *             "divergence": 200,
-                     *             "cluster": 400,
-                     *             "single": 300,
-                     *             "session": 200,
-                     *             "badges": 50
-                     *           },
-                     *           "recency": {
-                     *             "hour": 1.3,
-                     *             "day": 1.2,
-                     *             "week": 1.1,
-                     *             "month": 1,
-                     *             "quarter": 0.9,
-                     *             "older": 0.8
-                     *           },
-                     *           "scopes": {
-                     *             "universal": 300,
-                     *             "language": 300,
-                     *             "project": 400,
-                     *             "reserve": 200,
-                     *             "done": 300,
-                     *             "decided": 200,
-                     *             "open": 300,
-                     *             "asked_universal": 150,
-                     *             "asked_language": 150,
-                     *             "asked_project": 200
-                     *           },
-                     *           "shorten_above": 0,
-                     *           "shorten_to": 80,
-                     *           "announce_empty": false,
-                     *           "embedding_required": false,
-                     *           "answers_per_session": 0,
-                     *           "session_tokens": 0,
-                     *           "opt_out_token": "#notacit",
-                     *           "deadline_ms": 400,
-                     *           "budgets": {
-                     *             "start": 2000,
-                     *             "prompt": 800,
-                     *             "action": 200,
-                     *             "failure": 300,
-                     *             "compaction": 1500,
-                     *             "subagent": 600,
-                     *             "on_demand": 1000
-                     *           },
-                     *           "allot": {
-                     *             "start": {},
-                     *             "prompt": {},
-                     *             "failure": {},
-                     *             "subagent": {},
-                     *             "on_demand": {},
-                     *             "hand_on": true
-                     *           },
-                     *           "typed": {
-                     *             "semantic": 0.4,
-                     *             "recency": 0.2,
-                     *             "importance": 0.15,
-                     *             "access": 0.1,
-                     *             "kind": 0.15
-                     *           },
-                     *           "floors": {
-                     *             "similarity": {},
-                     *             "certain": 0,
-                     *             "ratio": 0,
-                     *             "cosine": 0,
-                     *             "importance": 0,
-                     *             "by_task": false
-                     *           },
-                     *           "thresholds": {
-                     *             "start": 0,
-                     *             "prompt": 0.4133,
-                     *             "action": 0.5,
-                     *             "failure": 0.4,
-                     *             "compaction": 0,
-                     *             "subagent": 0.45,
-                     *             "on_demand": 0.28
-                     *           },
-                     *           "reranker": {
-                     *             "provider": "off",
-                     *             "model": "",
-                     *             "least": 0.1,
-                     *             "candidates": 8
-                     *           },
-                     *           "sparse": {
-                     *             "provider": "off",
-                     *             "model": ""
-                     *           },
-                     *           "anticipate": {
-                     *             "provider": "off",
-                     *             "model": "",
-                     *             "endpoint": "",
-                     *             "api_key_env": "",
-                     *             "tokens_per_day": 300000,
-                     *             "most_output_tokens": 600,
-                     *             "timeout_ms": 60000
-                     *           },
-                     *           "judge": {
-                     *             "provider": "off",
-                     *             "model": "",
-                     *             "endpoint": "",
-                     *             "api_key_env": "",
-                     *             "tokens_per_day": 300000,
-                     *             "most_output_tokens": 600,
-                     *             "deadline_ms": 1500,
-                     *             "sure": 0.42,
-                     *             "least": 0.3
-                     *           }
-                     *         },
-                     *         "last_seen_ms": null
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneAgent"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    change_agent: {
+    patch_agents_name: {
         parameters: {
             query?: never;
             header?: {
@@ -18567,10 +11144,7 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /**
-                 * @description name of the agent
-                 * @example reviewer
-                 */
+                /** @description name of the agent */
                 name: string;
             };
             cookie?: never;
@@ -18588,194 +11162,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "agent": {
-                     *         "name": "reviewer",
-                     *         "memory_injection_overridden": true,
-                     *         "overridden": [
-                     *           "recall.level"
-                     *         ],
-                     *         "memory_injection": {
-                     *           "enabled": true,
-                     *           "level": "quiet",
-                     *           "shadow": false,
-                     *           "holdout": 0,
-                     *           "spaces": [
-                     *             "semantic",
-                     *             "lexical"
-                     *           ],
-                     *           "spaces_prompt": [
-                     *             "semantic",
-                     *             "character"
-                     *           ],
-                     *           "spaces_on_demand": [
-                     *             "semantic",
-                     *             "lexical"
-                     *           ],
-                     *           "candidates_per_space": 32,
-                     *           "shortlist": 12,
-                     *           "max_items": 8,
-                     *           "whole_start": 2,
-                     *           "kinds": [],
-                     *           "failure_kinds": [],
-                     *           "fuse": "fitted",
-                     *           "score": "situation",
-                     *           "start_pool": "need",
-                     *           "order": "diverse",
-                     *           "render": "lines",
-                     *           "placement": "default",
-                     *           "refresh_similarity_first": 0.45,
-                     *           "refresh_similarity_later": 0.55,
-                     *           "refresh_top": 3,
-                     *           "answer_share": 0.25,
-                     *           "question_cosine": 0.35,
-                     *           "follow_ups": true,
-                     *           "reinject_after": 0,
-                     *           "semantic_threshold": 0,
-                     *           "history_blocks": null,
-                     *           "tell_memory_add": "auto",
-                     *           "nudge": "auto",
-                     *           "subagents": {},
-                     *           "blocking": false,
-                     *           "pinned_kinds": [],
-                     *           "ambient_enabled": false,
-                     *           "pinned_limit": 3,
-                     *           "pinned_sort": "recent",
-                     *           "min_prompt_chars": 0,
-                     *           "max_session_memories": 0,
-                     *           "adjust_budget": [
-                     *             "prompt",
-                     *             "window"
-                     *           ],
-                     *           "min_budget": 200,
-                     *           "context_window": 200000,
-                     *           "sections": [],
-                     *           "categories": {
-                     *             "divergence": 200,
-                     *             "cluster": 400,
-                     *             "single": 300,
-                     *             "session": 200,
-                     *             "badges": 50
-                     *           },
-                     *           "recency": {
-                     *             "hour": 1.3,
-                     *             "day": 1.2,
-                     *             "week": 1.1,
-                     *             "month": 1,
-                     *             "quarter": 0.9,
-                     *             "older": 0.8
-                     *           },
-                     *           "scopes": {
-                     *             "universal": 300,
-                     *             "language": 300,
-                     *             "project": 400,
-                     *             "reserve": 200,
-                     *             "done": 300,
-                     *             "decided": 200,
-                     *             "open": 300,
-                     *             "asked_universal": 150,
-                     *             "asked_language": 150,
-                     *             "asked_project": 200
-                     *           },
-                     *           "shorten_above": 0,
-                     *           "shorten_to": 80,
-                     *           "announce_empty": false,
-                     *           "embedding_required": false,
-                     *           "answers_per_session": 0,
-                     *           "session_tokens": 0,
-                     *           "opt_out_token": "#notacit",
-                     *           "deadline_ms": 400,
-                     *           "budgets": {
-                     *             "start": 2000,
-                     *             "prompt": 800,
-                     *             "action": 200,
-                     *             "failure": 300,
-                     *             "compaction": 1500,
-                     *             "subagent": 600,
-                     *             "on_demand": 1000
-                     *           },
-                     *           "allot": {
-                     *             "start": {},
-                     *             "prompt": {},
-                     *             "failure": {},
-                     *             "subagent": {},
-                     *             "on_demand": {},
-                     *             "hand_on": true
-                     *           },
-                     *           "typed": {
-                     *             "semantic": 0.4,
-                     *             "recency": 0.2,
-                     *             "importance": 0.15,
-                     *             "access": 0.1,
-                     *             "kind": 0.15
-                     *           },
-                     *           "floors": {
-                     *             "similarity": {},
-                     *             "certain": 0,
-                     *             "ratio": 0,
-                     *             "cosine": 0,
-                     *             "importance": 0,
-                     *             "by_task": false
-                     *           },
-                     *           "thresholds": {
-                     *             "start": 0,
-                     *             "prompt": 0.4133,
-                     *             "action": 0.5,
-                     *             "failure": 0.4,
-                     *             "compaction": 0,
-                     *             "subagent": 0.45,
-                     *             "on_demand": 0.28
-                     *           },
-                     *           "reranker": {
-                     *             "provider": "off",
-                     *             "model": "",
-                     *             "least": 0.1,
-                     *             "candidates": 8
-                     *           },
-                     *           "sparse": {
-                     *             "provider": "off",
-                     *             "model": ""
-                     *           },
-                     *           "anticipate": {
-                     *             "provider": "off",
-                     *             "model": "",
-                     *             "endpoint": "",
-                     *             "api_key_env": "",
-                     *             "tokens_per_day": 300000,
-                     *             "most_output_tokens": 600,
-                     *             "timeout_ms": 60000
-                     *           },
-                     *           "judge": {
-                     *             "provider": "off",
-                     *             "model": "",
-                     *             "endpoint": "",
-                     *             "api_key_env": "",
-                     *             "tokens_per_day": 300000,
-                     *             "most_output_tokens": 600,
-                     *             "deadline_ms": 1500,
-                     *             "sure": 0.42,
-                     *             "least": 0.3
-                     *           }
-                     *         },
-                     *         "last_seen_ms": null
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneAgent"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
     get_status: {
@@ -18793,64 +11184,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "version": "0.1.0",
-                     *       "home": "/home/ana/home",
-                     *       "preset": "focused",
-                     *       "store": {
-                     *         "memories_active": 6,
-                     *         "memories_total": 10,
-                     *         "projects": 1,
-                     *         "sessions": 2,
-                     *         "exposures": 4,
-                     *         "traces": 5,
-                     *         "handovers_pending": 0,
-                     *         "vectors": 10,
-                     *         "vectors_missing": 0,
-                     *         "size_bytes": 2480248,
-                     *         "schema_version": 12
-                     *       },
-                     *       "embedder": "all-minilm-l6-v2-int8@1/384",
-                     *       "warnings": [],
-                     *       "silences": [
-                     *         {
-                     *           "surface": "action",
-                     *           "cause": "in_context",
-                     *           "count": 1
-                     *         },
-                     *         {
-                     *           "surface": "prompt",
-                     *           "cause": "in_context",
-                     *           "count": 1
-                     *         }
-                     *       ],
-                     *       "injections": 3,
-                     *       "recent": 5,
-                     *       "sessions_cached": 2,
-                     *       "recall_enabled": true,
-                     *       "shadow": false,
-                     *       "extractor": null,
-                     *       "anticipation": null,
-                     *       "judge": null,
-                     *       "sync": null,
-                     *       "silence": [
-                     *         [
-                     *           "the session already holds what is relevant",
-                     *           2
-                     *         ]
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["EngineStatus"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
     get_health: {
@@ -18868,49 +11206,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "ok": true,
-                     *       "version": "0.1.0",
-                     *       "checks": [
-                     *         {
-                     *           "name": "store",
-                     *           "ok": true,
-                     *           "detail": "",
-                     *           "hint": ""
-                     *         },
-                     *         {
-                     *           "name": "warnings",
-                     *           "ok": true,
-                     *           "detail": "",
-                     *           "hint": ""
-                     *         }
-                     *       ],
-                     *       "store": {
-                     *         "memories_active": 6,
-                     *         "memories_total": 10,
-                     *         "projects": 1,
-                     *         "sessions": 2,
-                     *         "exposures": 4,
-                     *         "traces": 5,
-                     *         "handovers_pending": 0,
-                     *         "vectors": 10,
-                     *         "vectors_missing": 0,
-                     *         "size_bytes": 2480248,
-                     *         "schema_version": 12
-                     *       },
-                     *       "counters": {}
-                     *     }
-                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
     get_metrics: {
@@ -18928,23 +11228,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example # HELP tacit_requests_total Requests answered by this process.
-                     *     # TYPE tacit_requests_total counter
-                     *     tacit_requests_total 0
-                     */
                     "text/plain": string;
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_openapi: {
+    get_openapi_json: {
         parameters: {
             query?: never;
             header?: never;
@@ -18959,29 +11250,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "openapi": "3.1.0",
-                     *       "info": {
-                     *         "title": "Tacit",
-                     *         "version": "0.1.0",
-                     *         "description": "What `docs/reference/api.md` describes. Times are milliseconds since the epoch.",
-                     *         "license": {
-                     *           "name": "MIT",
-                     *           "identifier": "MIT"
-                     *         }
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["Document"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
     get_stats: {
@@ -18999,64 +11272,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "store": {
-                     *         "by_kind": {
-                     *           "fact": 3,
-                     *           "preference": 2,
-                     *           "decision": 1
-                     *         },
-                     *         "by_status": {
-                     *           "active": 6,
-                     *           "retired": 2,
-                     *           "superseded": 2
-                     *         },
-                     *         "by_scope": {
-                     *           "project:shop-73774d71f4": 6
-                     *         },
-                     *         "stated": 6,
-                     *         "used": 1,
-                     *         "restated": 2
-                     *       },
-                     *       "impact": {
-                     *         "shown": 0,
-                     *         "used": 0,
-                     *         "before": 0,
-                     *         "control_shown": 0,
-                     *         "control_used": 0,
-                     *         "tokens": 0,
-                     *         "tokens_used": 0,
-                     *         "sessions": 0,
-                     *         "by_cue": {},
-                     *         "by_surface": {}
-                     *       },
-                     *       "rate": null,
-                     *       "baseline": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["StoreUse"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_charts: {
+    get_stats_timeline: {
         parameters: {
             query?: {
                 /** @description from this time on; default: 30 days, or 2 by the hour */
                 since_ms?: number;
                 /** @description before this time; default: now */
                 until_ms?: number;
-                /**
-                 * @description length of a bucket (UTC); at most 800 buckets
-                 * @example day
-                 */
+                /** @description length of a bucket (UTC); at most 800 buckets */
                 bucket?: "hour" | "day";
             };
             header?: never;
@@ -19071,96 +11301,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "series": {
-                     *         "since_ms": 1793059200000,
-                     *         "until_ms": 1795719471119,
-                     *         "bucket_ms": 86400000,
-                     *         "recalls": 5,
-                     *         "complete": true,
-                     *         "buckets": [
-                     *           {
-                     *             "at_ms": 1793059200000,
-                     *             "injections": 0,
-                     *             "silences": 0,
-                     *             "memories": 0,
-                     *             "p50_ms": 0,
-                     *             "p95_ms": 0,
-                     *             "tokens": {},
-                     *             "useful": 0,
-                     *             "wrong": 0,
-                     *             "precision": null
-                     *           },
-                     *           {
-                     *             "at_ms": 1793145600000,
-                     *             "injections": 0,
-                     *             "silences": 0,
-                     *             "memories": 0,
-                     *             "p50_ms": 0,
-                     *             "p95_ms": 0,
-                     *             "tokens": {},
-                     *             "useful": 0,
-                     *             "wrong": 0,
-                     *             "precision": null
-                     *           }
-                     *         ],
-                     *         "latency": [
-                     *           {
-                     *             "surface": "action",
-                     *             "count": 1,
-                     *             "p50_ms": 46.613,
-                     *             "p95_ms": 46.613,
-                     *             "p99_ms": 46.613
-                     *           },
-                     *           {
-                     *             "surface": "prompt",
-                     *             "count": 3,
-                     *             "p50_ms": 9.001,
-                     *             "p95_ms": 34.714,
-                     *             "p99_ms": 34.714
-                     *           }
-                     *         ],
-                     *         "silences": [
-                     *           {
-                     *             "reason": "everything that passed is in context already",
-                     *             "cause": "in_context",
-                     *             "count": 2
-                     *           }
-                     *         ],
-                     *         "kinds": {
-                     *           "preference": 124,
-                     *           "decision": 34,
-                     *           "fact": 21
-                     *         },
-                     *         "feedback": {
-                     *           "useful": 1,
-                     *           "wrong": 0,
-                     *           "missed": 0,
-                     *           "precision": 1
-                     *         },
-                     *         "used": {
-                     *           "shown": 0,
-                     *           "used": 0,
-                     *           "rate": null,
-                     *           "baseline": null
-                     *         },
-                     *         "cache": []
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["SeriesView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    get_holdout: {
+    get_stats_holdout: {
         parameters: {
             query?: {
                 /** @description from this time on; left out = 90 days */
@@ -19180,29 +11328,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "holdout": {
-                     *         "share": 0,
-                     *         "sessions_with": 0,
-                     *         "sessions_without": 0,
-                     *         "enough": false,
-                     *         "contrasts": []
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["HoldoutView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    rescan: {
+    post_rescan: {
         parameters: {
             query?: never;
             header?: never;
@@ -19221,30 +11354,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "rows": {},
-                     *       "files": {},
-                     *       "left": [],
-                     *       "dry_run": true
-                     *     }
-                     */
                     "application/json": components["schemas"]["Rescan"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    create_backup: {
+    post_backup: {
         parameters: {
             query?: never;
             header?: never;
@@ -19263,35 +11380,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "target": "/home/ana/tacit-2026-11-26.db"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Target"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            /** @description There is no room for the copy. No space is left on the device. */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_backups: {
+    get_check: {
         parameters: {
             query?: never;
             header?: never;
@@ -19306,137 +11402,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "copies": [
-                     *         {
-                     *           "path": "/home/ana/tacit-2026-11-26.db",
-                     *           "origin": "requested",
-                     *           "bytes": 368640,
-                     *           "at_ms": 1795719477030
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Copies"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    restore_backup: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Restore"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "source": "/home/ana/tacit-2026-11-26.db",
-                     *       "former": null,
-                     *       "recovered": null,
-                     *       "dry_run": true
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Restored"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can replace your store by another one. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such file. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A newer Tacit wrote the backup. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            /** @description Nothing of it can be read. Tacit or its store failed; `code` says how. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    check_store: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "problems": []
-                     *     }
-                     */
                     "application/json": components["schemas"]["Problems"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    list_jobs: {
+    get_jobs: {
         parameters: {
             query?: never;
             header?: never;
@@ -19451,35 +11424,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "jobs": [
-                     *         {
-                     *           "name": "reindex",
-                     *           "state": "done",
-                     *           "done": 0,
-                     *           "whole": 0,
-                     *           "began_ms": 1795719471246,
-                     *           "ended_ms": 1795719471251,
-                     *           "problems": [],
-                     *           "error": "",
-                     *           "hint": ""
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Jobs"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    begin_job: {
+    post_jobs: {
         parameters: {
             query?: never;
             header?: never;
@@ -19498,37 +11450,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "job": {
-                     *         "name": "reindex",
-                     *         "state": "running",
-                     *         "done": 0,
-                     *         "whole": 0,
-                     *         "began_ms": 1795719471246,
-                     *         "ended_ms": null,
-                     *         "problems": [],
-                     *         "error": "",
-                     *         "hint": ""
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["OneJob"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    report_event: {
+    post_hook_plain: {
         parameters: {
             query?: never;
             header?: {
@@ -19550,57 +11479,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "context": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *       "surface": "prompt",
-                     *       "memory_ids": [
-                     *         "mem_01m6pv0z8c5r1tq9"
-                     *       ],
-                     *       "tokens": 41,
-                     *       "notice": ""
-                     *     }
-                     */
                     "application/json": components["schemas"]["AgentReply"];
                     "text/plain": "";
                 };
             };
-            /** @description The event cannot be read; `detail` names the field. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            /** @description The event failed. There is no body: go on without memory. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The daemon is busy. There is no body: go on without memory. */
+            /** @description the daemon is busy; no body; go on without memory */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The deadline passed. There is no body: go on without memory. */
+            /** @description the deadline passed; no body; go on without memory */
             504: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
-    report_library_event: {
+    post_hook_library: {
         parameters: {
             query?: never;
             header?: {
@@ -19622,51 +11523,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "system": "",
-                     *       "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *       "texts": {},
-                     *       "notice": ""
-                     *     }
-                     */
                     "application/json": components["schemas"]["LibraryReply"];
                     "text/plain": "";
                 };
             };
-            /** @description The event cannot be read; `detail` names the field. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            /** @description The event failed. There is no body: go on without memory. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The daemon is busy. There is no body: go on without memory. */
+            /** @description the daemon is busy; no body; go on without memory */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The deadline passed. There is no body: go on without memory. */
+            /** @description the deadline passed; no body; go on without memory */
             504: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
         };
     };
 }

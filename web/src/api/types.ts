@@ -26,6 +26,7 @@ export type LevelRow = Schemas["LevelRow"];
 export type TunedLevel = Schemas["TunedLevel"];
 export type SettingsView = Schemas["SettingsView"];
 export type Job = Schemas["Job"];
+export type WhyNot = Schemas["WhyNotView"];
 export type ExtractorStatus = Schemas["ExtractorStatus"];
 export type NamingStatus = Schemas["NamingStatus"];
 export type Surface = Schemas["RecallRow"]["surface"];

@@ -13,6 +13,8 @@ interface Props {
   threshold: number;
   was: number;
   open: boolean;
+  /** Id of the trace, where it is a recorded one. */
+  recorded?: string | undefined;
   toggle: () => void;
   verdict: Verdict | undefined;
   onJudge: ((memoryId: string, useful: boolean) => void) | undefined;
@@ -132,14 +134,15 @@ function Judge({ track, verdict, onJudge }: Props) {
 }
 
 /** Everything that is known of one candidate. */
-function Details({ track, best, spaces }: Props) {
+function Details({ track, best, spaces, recorded }: Props) {
   const known = useSpaces();
   const { candidate } = track;
   if (candidate === undefined)
     return (
       <div className="lane-details">
         <p className="faint">
-          Of this memory the trace kept only why it went: {track.reason}. <Link to={`/memories/${track.id}`}>Open the memory</Link>
+          Of this memory the trace kept only why it went: {track.reason}. <Link to={`/memories/${track.id}`}>Open the memory</Link>{" "}
+          {recorded !== undefined && <Link to={`/memories/${track.id}?why=${recorded}`}>Why not?</Link>}
         </p>
       </div>
     );
@@ -154,6 +157,9 @@ function Details({ track, best, spaces }: Props) {
           ))}
           <span className="chip">order score {candidate.fused.toFixed(3)}</span>
           <Link className="chip chip-link" to={`/memories/${track.id}`}>open the memory</Link>
+          {recorded !== undefined && track.fate !== "injected" && (
+            <Link className="chip chip-link" to={`/memories/${track.id}?why=${recorded}`}>why not?</Link>
+          )}
         </div>
       </div>
       <table className="evidence">

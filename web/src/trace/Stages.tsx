@@ -89,6 +89,7 @@ export function Stages(props: Props) {
                 threshold={threshold}
                 was={trace.threshold}
                 open={open === track.id}
+                recorded={props.onJudge === undefined ? undefined : trace.id}
                 toggle={() => setOpen(open === track.id ? undefined : track.id)}
                 verdict={props.verdicts.find((verdict) => verdict.memory_id === track.id)}
                 onJudge={props.onJudge}

@@ -28,7 +28,7 @@ from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import SessionStarted, Signal
-from tacit.model.trace import AskedWith, DropCause, DropReason, SilenceCause, SilenceReason, Trace
+from tacit.model.trace import AskedWith, DropCause, DropReason, SilenceReason, Trace
 from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, RemedyStep, WhyNot
 from tacit.recall.finished.absence import find_absence, numbers_of
 from tacit.recall.pipeline import RecallPipeline
@@ -43,10 +43,6 @@ MOST_STEPS = 3
 MOST_REMEDIES = 4
 RANKED = 10_000
 """How many memories each space ranks when the place of one is asked for."""
-_LIFTED: dict[RemedyKind, SilenceCause] = {
-    RemedyKind.UNMUTE: SilenceCause.MUTED,
-    RemedyKind.OPT_IN: SilenceCause.OPTED_OUT,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +57,7 @@ class Inquiry:
         held: ids of memories that the context holds besides.
         budget_tokens: most tokens of the block; None = as the settings say.
         trace: the recorded recall, where one is asked about.
+        by_user: whether the user asks; a question of theirs is answered with what is restricted, too.
     """
 
     surface: Surface
@@ -72,6 +69,7 @@ class Inquiry:
     held: frozenset[str] = frozenset()
     budget_tokens: int | None = None
     trace: Trace | None = None
+    by_user: bool = True
 
     @property
     def key(self) -> SessionKey | None:
@@ -81,13 +79,13 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trial:
-    """One run: the inquiry with changes. `memory` is the version that is tried; `lifted` = silences that are left out."""
+    """One run: the inquiry with changes. `memory` is the version that is tried."""
 
     inquiry: Inquiry
     memory: Memory
     edited: bool = False
     new_session: bool = False
-    lifted: frozenset[SilenceCause] = frozenset()
+    unmuted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,13 +159,13 @@ class WhyNotExplorer:
         self._ask_again = ask_again
         self._question = question
 
-    def explain(self, memory: Memory, asked: RecallAsked) -> WhyNot:
+    def explain(self, memory: Memory, asked: RecallAsked, *, by_user: bool) -> WhyNot:
         """Where the recall of `asked` leaves `memory` out, what was measured, and what would let it through.
 
         Raises:
             NotFound: if the recorded recall is not known.
         """
-        inquiry = self._inquiry(asked)
+        inquiry = replace(self._inquiry(asked), by_user=by_user)
         copies = _Copies(self._parts)
         trial = _Trial(inquiry=inquiry, memory=memory)
         run = self._run(trial, copies)
@@ -216,7 +214,7 @@ class WhyNotExplorer:
 
     def _query_of(self, inquiry: Inquiry) -> Query:
         if inquiry.surface not in SURFACES:
-            return self._question(
+            query = self._question(
                 inquiry.inputs.text,
                 surface=inquiry.surface,
                 cwd=inquiry.cwd,
@@ -224,6 +222,7 @@ class WhyNotExplorer:
                 settings=inquiry.settings,
                 budget_tokens=inquiry.budget_tokens,
             )
+            return replace(query, by_user=inquiry.by_user)
         query = self._ask_again(
             inquiry.inputs.text,
             inquiry.inputs,
@@ -267,12 +266,10 @@ class WhyNotExplorer:
         state = inquiry.session or fresh
         if trial.new_session:
             state = replace(state, ledger=())
-        if trial.lifted:
-            state = replace(state, muted=state.muted and SilenceCause.MUTED not in trial.lifted)
+        if trial.unmuted:
+            state = replace(state, muted=False)
         found = surface_for(signal, state, inquiry.settings.recall)
-        if not isinstance(found, SilenceReason) or found.cause in trial.lifted:
-            return None
-        return found
+        return found if isinstance(found, SilenceReason) else None
 
     def _context(self, trial: _Trial) -> Context:
         inquiry, session = trial.inquiry, trial.inquiry.session
@@ -402,7 +399,7 @@ class WhyNotExplorer:
             case RemedyKind.NEW_SESSION:
                 return replace(trial, new_session=True)
             case RemedyKind.UNMUTE:
-                return replace(trial, lifted=trial.lifted | {_LIFTED[step.kind]})
+                return replace(trial, unmuted=True)
             case RemedyKind.OPT_IN:
                 text = " ".join(inquiry.inputs.text.replace(str(step.value), " ").split())
                 return replace(trial, inquiry=replace(inquiry, inputs=replace(inquiry.inputs, text=text)))

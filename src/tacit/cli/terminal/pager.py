@@ -1,7 +1,7 @@
 """Long output on a terminal goes through a pager. In: the words of a command, the environment. Out: a context.
 
 What fits on the screen is printed as it is. Only commands that print an answer and end are paged: a question, a key or progress behind a
-pager would not be seen. Never used where standard output is no terminal, or with `--json`.
+pager would not be seen. Never used where no person sits at a terminal, or with `--json`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import subprocess
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from typing import TextIO
+
+from tacit.config.environment import variables
 
 OPTION = "--no-pager"
 PAGED = frozenset({
@@ -61,7 +63,7 @@ def is_paged(arguments: Sequence[str]) -> bool:
 def paged(arguments: Sequence[str]) -> Generator[None]:
     """Inside, standard output goes through a pager if the command is paged and prints more than the terminal has lines."""
     out = sys.stdout
-    command = pager_command(os.environ) if out.isatty() and is_paged(arguments) else []
+    command = pager_command(variables()) if is_paged(arguments) and _somebody_reads(out) else []
     if not command:
         yield
         return
@@ -73,6 +75,14 @@ def paged(arguments: Sequence[str]) -> Generator[None]:
     finally:
         sys.stdout = out
         stream.finish()
+
+
+def _somebody_reads(out: TextIO) -> bool:
+    """Whether a person can leave a pager: an agent that runs commands on a terminal of its own would wait for ever."""
+    from tacit.config.home import in_agent_shell
+
+    dumb = variables().get("TERM", "") == "dumb"
+    return out.isatty() and sys.stdin.isatty() and not dumb and not in_agent_shell()
 
 
 class PagedOutput(io.TextIOBase):
@@ -139,7 +149,7 @@ class PagedOutput(io.TextIOBase):
             self._pager = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
-                env={"LESS": LESS_OPTIONS, **os.environ},
+                env={"LESS": LESS_OPTIONS, **variables()},
                 text=True,
                 encoding=self._out.encoding,
                 errors="replace",

@@ -6,9 +6,12 @@ import { ProblemBox } from "../../ui/Answer";
 import { agoOf, plural } from "../../ui/words";
 
 const NAMES: Record<Job["name"], { title: string; unit: string }> = {
+  backup: { title: "Backup", unit: "page" },
   check: { title: "Check of the store", unit: "step" },
   import: { title: "Import", unit: "statement" },
+  purge: { title: "Purge", unit: "byte" },
   reindex: { title: "Renewing vectors", unit: "vector" },
+  rescan: { title: "Search for secrets", unit: "byte" },
 };
 
 /** The long work that can be begun here. While it runs its button keeps the focus, but does nothing. */

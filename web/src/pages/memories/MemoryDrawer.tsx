@@ -1,6 +1,7 @@
 import { Button, CopyButton, Drawer, Group, Tabs, Tooltip } from "@mantine/core";
 import { IconArrowBackUp, IconArrowMerge, IconPencil, IconPin, IconReplace, IconTrash } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
+import { useSearchParams } from "react-router";
 import { useChangeEach, useForget, useLastChange, useMemory } from "../../api/queries";
 import type { Memory } from "../../api/types";
 import { Answer } from "../../ui/Answer";
@@ -12,6 +13,7 @@ import { sayEach } from "./Bulk";
 import { EditMemory } from "./EditMemory";
 import { About, Exposures, Relations, Versions } from "./MemoryParts";
 import { MergeMemory, SupersedeMemory } from "./ReplaceMemory";
+import { WhyNot } from "./WhyNot";
 
 type Doing = "look" | "edit" | "supersede" | "merge";
 
@@ -46,6 +48,7 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
   const last = useLastChange(memory.id).data;
   useEffect(() => setDoing("look"), [memory.id]);
   const look = () => setDoing("look");
+  const recorded = useSearchParams()[0].get("why");
   const holds = memory.status === "active" || memory.status === "quarantined";
   return (
     <>
@@ -118,12 +121,13 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
           {doing === "merge" && <MergeMemory memory={memory} done={look} close={close} open={open} />}
         </>
       )}
-      <Tabs defaultValue="about" mt={14} keepMounted={false}>
+      <Tabs defaultValue={recorded === null ? "about" : "why"} mt={14} keepMounted={false}>
         <Tabs.List mb={12}>
           <Tabs.Tab value="about">About</Tabs.Tab>
           <Tabs.Tab value="versions">Versions</Tabs.Tab>
           <Tabs.Tab value="relations">Relations</Tabs.Tab>
           <Tabs.Tab value="exposures">Injected</Tabs.Tab>
+          <Tabs.Tab value="why">Why not given?</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="about">
           <About memory={memory} open={open} />
@@ -136,6 +140,9 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
         </Tabs.Panel>
         <Tabs.Panel value="exposures">
           <Exposures id={memory.id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="why">
+          <WhyNot id={memory.id} trace={recorded} />
         </Tabs.Panel>
       </Tabs>
     </>

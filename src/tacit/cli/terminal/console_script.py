@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
+
+from tacit.config.environment import variables
 
 
 def main() -> None:
     """Complete a word, or run the command."""
-    if os.environ.get("_TACIT_COMPLETE", "").startswith("complete_"):
+    if variables().get("_TACIT_COMPLETE", "").startswith("complete_"):
         from tacit.cli.completion.answer import complete
 
-        sys.exit(complete(os.environ))
+        sys.exit(complete(variables()))
     from tacit.cli.main import main as run
 
     run()
