@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Any, get_args
 
 from tacit.app.queries.agent_tools import AgentStats
-from tacit.app.reasons import change_text, drop_text, silence_text
-from tacit.model.changes import Change, Contradict, Edit, Retire, Skip, Supersede
+from tacit.app.reasons import drop_text, silence_text
+from tacit.model.changes import Change, Contradict, Retire, Skip, Supersede
 from tacit.model.memory import Memory
 from tacit.model.trace import Trace
 from tacit.safety.escape import escape_text
@@ -47,7 +47,7 @@ MEMORIES = _object(
             kind=_STRING,
             content=_STRING,
             since=_STRING,
-            unconfirmed={"type": "boolean"},
+            marks=_STRING,
         )
     ),
     more=_COUNT,
@@ -62,12 +62,12 @@ CHANGES = _object(
             id=_STRING,
             unconfirmed={"type": "boolean"},
             others=_list(_STRING),
-            reason=_STRING,
         )
     ),
+    note=_STRING,
     undo=_STRING,
 )
-"""What became of a statement or a memory; `others` = memories that it replaces or contradicts, `undo` = id of the change."""
+"""What became of a statement or a memory, also in words; `others` = memories that it replaces or contradicts, `undo` = id of the change."""
 JUDGED = _object(("id", "counted"), id=_STRING, counted={"type": "boolean"}, undo=_STRING)
 """Whether feedback counted."""
 RECALLS = _object(
@@ -130,15 +130,19 @@ def _fitting(
     remaining = max_tokens - _FRAME_TOKENS
     shown: list[dict[str, Any]] = []
     for row in rows:
-        cost = count(json.dumps(row, ensure_ascii=False)) + 1
+        cost = count(_json(row)) + 1
         if cost > remaining and shown:
             break
         while cost > remaining and (smaller := _smaller(row)) is not None:
             row = smaller  # noqa: PLW2901
-            cost = count(json.dumps(row, ensure_ascii=False)) + 1
+            cost = count(_json(row)) + 1
         remaining -= cost
         shown.append(row)
     return shown
+
+
+def _json(row: dict[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
 
 def _smaller(row: dict[str, Any]) -> dict[str, Any] | None:
@@ -153,12 +157,22 @@ def _smaller(row: dict[str, Any]) -> dict[str, Any] | None:
 def _memory(memory: Memory) -> dict[str, Any]:
     row: dict[str, Any] = {"id": memory.id, "kind": memory.kind, "content": escape_text(memory.content)}
     row["since"] = day(memory.validity.valid_from_ms)
-    return {**row, "unconfirmed": True} if is_marked(memory) else row
+    marks = marks_of(memory)
+    return {**row, "marks": ", ".join(marks)} if marks else row
 
 
-def changes_data(changes: Sequence[Change]) -> dict[str, Any]:
-    """What became of a statement."""
-    return {"changes": [_change(change) for change in changes]}
+def marks_of(memory: Memory) -> list[str]:
+    """What a reader must know to weigh a memory, beside its words."""
+    origin, ended = memory.provenance.read_from, memory.validity.valid_to_ms
+    marks = ["unconfirmed"] if is_marked(memory) else []
+    marks += [f"held until {day(ended)}"] if ended is not None else []
+    marks += [f"from {escape_text(origin)}"] if origin else []
+    return marks + ([f"on branch {escape_text(memory.branch_name)}"] if memory.branch is not None else [])
+
+
+def changes_data(changes: Sequence[Change], note: str) -> dict[str, Any]:
+    """What became of a statement; `note` says it in words."""
+    return {"changes": [_change(change) for change in changes], "note": note}
 
 
 def _change(change: Change) -> dict[str, Any]:
@@ -177,8 +191,7 @@ def _change(change: Change) -> dict[str, Any]:
             row["others"] = [change.other_id, *change.further]
         case _:
             pass
-    reason = "" if isinstance(change, Edit) else escape_text(change_text(change.reason))
-    return {**row, "reason": reason} if reason else row
+    return row
 
 
 def recalls_data(

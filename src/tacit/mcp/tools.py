@@ -151,7 +151,7 @@ def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> ToolAnswer:
 
 
 def _changed(changes: Sequence[Change], text: str) -> ToolAnswer:
-    return ToolAnswer(text=text, data=say.changes_data(changes))
+    return ToolAnswer(text=text, data=say.changes_data(changes, text))
 
 
 def update(engine: Engine, caller: Caller, arguments: ask.Update) -> ToolAnswer:

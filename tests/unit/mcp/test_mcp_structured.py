@@ -31,6 +31,11 @@ def data_of(desk, name, **given):
     return answer.data
 
 
+def compact(data) -> str:
+    """As clients hand it to a model."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
 def test_every_output_schema_is_a_schema():
     for tool in listed_tools("full"):
         jsonschema.Draft202012Validator.check_schema(tool.output_schema)
@@ -64,6 +69,7 @@ def test_writing_tools_say_what_changed_and_what_takes_it_back(desk):
     assert added["undo"].startswith("chg_")
     updated = data_of(desk, "memory_update", id=change["id"], kind="file_context")
     assert updated["changes"] == [{"change": "edit", "id": change["id"], "unconfirmed": True}]
+    assert "Changed" in updated["note"]
     forgotten = data_of(desk, "memory_forget", id=change["id"])
     assert [(one["change"], one["id"]) for one in forgotten["changes"]] == [("retire", change["id"])]
     desk.engine.review.undo(forgotten["undo"])
@@ -111,8 +117,8 @@ def test_the_structure_stays_within_the_tokens_and_says_how_many_more_there_are(
     ):  # fmt: skip
         small, large = (data_of(desk, tool, max_tokens=tokens, **given) for tokens in (130, 900))
         assert small[name], tool
-        assert count(json.dumps(small, ensure_ascii=False)) <= 130, tool
-        assert count(json.dumps(large, ensure_ascii=False)) <= 900, tool
+        assert count(compact(small)) <= 130, tool
+        assert count(compact(large)) <= 900, tool
         if name == "memories":
             assert small["more"] > 0, tool
             assert len(large[name]) > len(small[name]), tool
@@ -150,3 +156,12 @@ def test_a_client_of_the_sdk_gets_what_the_schema_promises_and_the_set_of_the_se
                     assert listed.structured_content["memories"][0]["id"] == name
 
             anyio.run(talk)
+
+
+def test_the_structure_says_what_a_reader_must_know_to_weigh_a_memory(desk):
+    added = data_of(desk, "memory_add", content="The cache lives in /var/tmp/cache.", kind="fact")
+    assert "unconfirmed" in added["note"], "some clients show the model nothing but the structure"
+    (listed,) = data_of(desk, "memory_list")["memories"]
+    assert listed["marks"] == "unconfirmed"
+    (found, *_) = data_of(desk, "memory_search", query="where does the cache live")["memories"]
+    assert found["marks"] == "unconfirmed"
