@@ -118,8 +118,12 @@ def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, c
     cost = ExactCounter().count(json.dumps([offered[f"{PREFIX}{tool.name}"] for tool in shown]))
     report("tokens of the tools that every request of Claude Code holds", str(cost))
 
-    listed = structure(found["memory_list"])["memories"]
-    (name,) = (one["id"] for one in listed if one["content"].startswith("Payments"))
+    text, listed = (structure(found["memory_list"])[part] for part in ("text", "memories"))
+    (name,) = (
+        one["id"]
+        for one in listed
+        if one["kind"] == "decision" and f"{one['id']} [decision] Payments" in text
+    )
     more = [
         ("memory_feedback", {"id": name, "useful": True}),
         ("memory_forget", {"id": name}),

@@ -1,7 +1,7 @@
 """What the tools answer: a text for the model, and the same as JSON that matches an output schema.
 
-In: memories, changes, traces, counts. Out: a `ToolAnswer`. Some clients hand the model the JSON instead of the text, so both are
-escaped, and neither has more tokens than were asked for.
+In: memories, changes, traces, counts. Out: a `ToolAnswer`. Some clients hand the model the JSON instead of the text. So it holds the
+text, block and all, or everything that the text says; its words are escaped in the same way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from tacit.safety.escape import escape_text
 from tacit.safety.trust import is_marked
 
 SHOWN_CANDIDATES = 5
-SHORTEST = 40
 _FRAME_TOKENS = 20
 """Tokens of the object around a list, with the count of what was left out."""
 
@@ -40,20 +39,9 @@ def _list(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 MEMORIES = _object(
-    ("memories",),
-    memories=_list(
-        _object(
-            id=_STRING,
-            kind=_STRING,
-            content=_STRING,
-            since=_STRING,
-            marks=_STRING,
-        )
-    ),
-    more=_COUNT,
-    note=_STRING,
+    ("text", "memories"), text=_STRING, memories=_list(_object(id=_STRING, kind=_STRING)), more=_COUNT
 )
-"""Memories, how many more there are, and what else is to be said."""
+"""The text, the memories in it, and how many more there are."""
 CHANGES = _object(
     ("changes",),
     changes=_list(
@@ -105,22 +93,10 @@ class ToolAnswer:
     data: dict[str, Any]
 
 
-def memories_data(
-    memories: Sequence[Memory],
-    *,
-    max_tokens: int,
-    count: Callable[[str], int],
-    more: int = 0,
-    note: str = "",
-) -> dict[str, Any]:
-    """Memories as JSON, the first ones that fit into `max_tokens`; the rest is added to `more`."""
-    shown = _fitting([_memory(memory) for memory in memories], max_tokens - count(note), count)
-    more += len(memories) - len(shown)
-    return {
-        "memories": shown,
-        **({"more": more} if more else {}),
-        **({"note": escape_text(note)} if note else {}),
-    }
+def memories_data(text: str, memories: Sequence[Memory], *, more: int = 0) -> dict[str, Any]:
+    """A text with the memories that it shows."""
+    rows = [{"id": memory.id, "kind": memory.kind} for memory in memories]
+    return {"text": text, "memories": rows, **({"more": more} if more else {})}
 
 
 def _fitting(
@@ -146,19 +122,9 @@ def _json(row: dict[str, Any]) -> str:
 
 
 def _smaller(row: dict[str, Any]) -> dict[str, Any] | None:
-    """`row` with a shorter statement or list; None = nothing of it can be left out."""
-    content = str(row.get("content", ""))
-    if len(content) > SHORTEST:
-        return {**row, "content": content[: len(content) * 3 // 4].rstrip(". ") + "..."}
+    """`row` with a shorter list; None = nothing of it can be left out."""
     name = next((name for name in ("candidates", "given") if row.get(name)), None)
     return {**row, name: row[name][: len(row[name]) // 2]} if name else None
-
-
-def _memory(memory: Memory) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": memory.id, "kind": memory.kind, "content": escape_text(memory.content)}
-    row["since"] = day(memory.validity.valid_from_ms)
-    marks = marks_of(memory)
-    return {**row, "marks": ", ".join(marks)} if marks else row
 
 
 def marks_of(memory: Memory) -> list[str]:

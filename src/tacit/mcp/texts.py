@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from tacit.app.queries.agent_tools import AgentStats
 from tacit.app.reasons import change_text, silence_text
-from tacit.mcp.outputs import SHORTEST, SHOWN_CANDIDATES, day, fates_of, marks_of
+from tacit.mcp.outputs import SHOWN_CANDIDATES, day, fates_of, marks_of
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
 from tacit.model.memory import Memory
@@ -18,6 +18,7 @@ from tacit.safety.escape import OPEN_TAG, escape_text
 
 TAIL_TOKENS = 24
 """Kept free for the line that says how many more there are."""
+SHORTEST = 40
 LINE_CHARS = 400
 SILENCES = 3
 
