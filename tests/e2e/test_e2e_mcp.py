@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 
@@ -51,10 +50,17 @@ def load_tools(sandbox) -> None:
 
 
 def results(sandbox) -> list[str]:
-    """Texts of all tool results in the newest request, in order."""
+    """All tool results in the newest request, in order. The client gives the model the structured answers."""
     content = (m["content"] for m in sandbox.stub.agent_requests[-1].messages)
     parts = (part for each in content if isinstance(each, list) for part in each)
     return [json.dumps(part["content"]) for part in parts if part.get("type") == "tool_result"]
+
+
+def structure(result: str) -> dict:
+    """The structured answer in a tool result."""
+    content = json.loads(result)
+    text = content if isinstance(content, str) else content[0]["text"]
+    return json.JSONDecoder().raw_decode(text)[0]
 
 
 def script(sandbox, when: str, calls: list[tuple[str, dict[str, object]]]) -> None:
@@ -90,10 +96,13 @@ def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, c
     found = dict(zip((name for name, _ in asking), told, strict=True))
     for name in ("memory_search", "memory_context", "inject_context", "get_context_for_task", "memory_list"):
         assert "Stripe Checkout" in found[name], (name, found[name])
-    assert "memories may be handed over" in found["memory_stats"]
-    assert "turn 1" in found["memory_why"]
-    assert "mem_" in found["memory_add"]
-    assert "unconfirmed" not in found["memory_add"], "the hook saw the user say it"
+    assert structure(found["memory_stats"])["active"] == 2
+    recalls = structure(found["memory_why"])["recalls"]
+    assert recalls
+    assert all(recall["trace"].startswith("trc_") for recall in recalls)
+    added = structure(found["memory_add"])
+    assert added["changes"][0]["id"].startswith("mem_")
+    assert "unconfirmed" not in added["note"], "the hook saw the user say it"
 
     lists = {json.dumps(request.body["tools"]) for request in sandbox.stub.agent_requests}
     assert len(lists) == 1, "a list that changes breaks the prompt cache"
@@ -109,7 +118,12 @@ def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, c
     cost = ExactCounter().count(json.dumps([offered[f"{PREFIX}{tool.name}"] for tool in shown]))
     report("tokens of the tools that every request of Claude Code holds", str(cost))
 
-    name = re.search(r"(mem_\w+) \[decision\] Payments", found["memory_list"])[1]
+    text, listed = (structure(found["memory_list"])[part] for part in ("text", "memories"))
+    (name,) = (
+        one["id"]
+        for one in listed
+        if one["kind"] == "decision" and f"{one['id']} [decision] Payments" in text
+    )
     more = [
         ("memory_feedback", {"id": name, "useful": True}),
         ("memory_forget", {"id": name}),
@@ -118,7 +132,7 @@ def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, c
     script(sandbox, "step two", more)
     assert client.ask("step two please").text == "done"
     useful, kept, wrong = results(sandbox)[-3:]
-    assert "counts as useful" in useful
+    assert structure(useful) == {"id": name, "counted": True}
     assert "only they can end it" in kept
     assert "`query` is missing" in wrong
 

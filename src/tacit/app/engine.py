@@ -388,36 +388,21 @@ class Engine:
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         at_ms = as_of_ms if as_of_ms is not None else self._parts.clock.now_ms()
         project = self._projects.of(cwd) if cwd else None
-        held_ids = set(held)
         if surface in SURFACES:
             given = given or self._situation_of(session) or AskedWith()
             outcome = self._asked_again(
-                text,
-                given,
-                surface=surface,
-                session=session,
-                cwd=cwd,
-                at_ms=at_ms,
-                settings=settings,
-                agent=agent,
-            )
+                text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms, settings=settings, agent=agent
+            )  # fmt: skip
             query, facts = outcome.kept, outcome.facts
             if budget_tokens is not None:
                 query = replace(query, budget_tokens=budget_tokens, own_budget=False)
         else:
             query = self._question(
-                text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens
-            )
-            query = replace(
-                query,
-                by_user=speaker is Speaker.USER and session is None,
-                scope=self.visible(cwd, agent=agent, session=session),
-                session=str(session) if session else "",
-            )
-            if ahead and query.branches is not None:
-                query = replace(query, branches=NO_BRANCH)
+                text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens, agent=agent, session=session, ahead=ahead,
+            )  # fmt: skip
+            query = replace(query, by_user=speaker is Speaker.USER and session is None)
             facts = query.situation.notes
-        clean = self._parts.redactor.cleaner(settings)
+        clean, held_ids = self._parts.redactor.cleaner(settings), set(held)
         context = Context(
             preset=settings.preset,
             root=project.root if project else "",
@@ -493,8 +478,12 @@ class Engine:
         at_ms: int,
         settings: Settings,
         budget_tokens: int | None,
+        agent: str = "",
+        session: SessionKey | None = None,
+        ahead: bool = False,
     ) -> Query:
-        """A question by hand, or what a start asks for."""
+        """A question by hand, or what a start asks for; `ahead` = for a later moment."""
+        branches = self._projects.branches.view(self._projects.of(cwd), bound=settings.capture.branches)
         situation = self._pipeline.read_question(text, settings.recall)
         budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
         return Query(
@@ -502,13 +491,14 @@ class Engine:
             text=text[:4000],
             raw_text=text[:4000],
             situation=situation,
-            scope=self.visible(cwd),
+            scope=self.visible(cwd, agent=agent, session=session),
+            session=str(session) if session else "",
             at_ms=at_ms,
             budget_tokens=budget,
             own_budget=budget_tokens is None,
             entities=find_entities(text[:4000]),
             by_user=True,
-            branches=self._projects.branches.view(self._projects.of(cwd), bound=settings.capture.branches),
+            branches=NO_BRANCH if ahead and branches is not None else branches,
         )
 
     def context(self, cwd: str) -> Block:

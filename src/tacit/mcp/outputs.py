@@ -1,7 +1,7 @@
 """What the tools answer: a text for the model, and the same as JSON that matches an output schema.
 
-In: memories, changes, traces, counts. Out: a `ToolAnswer`. Some clients hand the model the JSON instead of the text, so both are
-escaped, and neither has more tokens than were asked for.
+In: memories, changes, traces, counts. Out: a `ToolAnswer`. Some clients hand the model the JSON instead of the text. So it holds the
+text, block and all, or everything that the text says; its words are escaped in the same way.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from datetime import UTC, datetime
 from typing import Any, get_args
 
 from tacit.app.queries.agent_tools import AgentStats
-from tacit.app.reasons import change_text, drop_text, silence_text
-from tacit.model.changes import Change, Contradict, Edit, Retire, Skip, Supersede
+from tacit.app.reasons import drop_text, silence_text
+from tacit.model.changes import Change, Contradict, Retire, Skip, Supersede
 from tacit.model.memory import Memory
 from tacit.model.trace import Trace
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import is_marked
 
 SHOWN_CANDIDATES = 5
-SHORTEST = 40
 _FRAME_TOKENS = 20
 """Tokens of the object around a list, with the count of what was left out."""
 
@@ -40,20 +39,9 @@ def _list(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 MEMORIES = _object(
-    ("memories",),
-    memories=_list(
-        _object(
-            id=_STRING,
-            kind=_STRING,
-            content=_STRING,
-            since=_STRING,
-            unconfirmed={"type": "boolean"},
-        )
-    ),
-    more=_COUNT,
-    note=_STRING,
+    ("text", "memories"), text=_STRING, memories=_list(_object(id=_STRING, kind=_STRING)), more=_COUNT
 )
-"""Memories, how many more there are, and what else is to be said."""
+"""The text, the memories in it, and how many more there are."""
 CHANGES = _object(
     ("changes",),
     changes=_list(
@@ -62,12 +50,12 @@ CHANGES = _object(
             id=_STRING,
             unconfirmed={"type": "boolean"},
             others=_list(_STRING),
-            reason=_STRING,
         )
     ),
+    note=_STRING,
     undo=_STRING,
 )
-"""What became of a statement or a memory; `others` = memories that it replaces or contradicts, `undo` = id of the change."""
+"""What became of a statement or a memory, also in words; `others` = memories that it replaces or contradicts, `undo` = id of the change."""
 JUDGED = _object(("id", "counted"), id=_STRING, counted={"type": "boolean"}, undo=_STRING)
 """Whether feedback counted."""
 RECALLS = _object(
@@ -105,22 +93,10 @@ class ToolAnswer:
     data: dict[str, Any]
 
 
-def memories_data(
-    memories: Sequence[Memory],
-    *,
-    max_tokens: int,
-    count: Callable[[str], int],
-    more: int = 0,
-    note: str = "",
-) -> dict[str, Any]:
-    """Memories as JSON, the first ones that fit into `max_tokens`; the rest is added to `more`."""
-    shown = _fitting([_memory(memory) for memory in memories], max_tokens - count(note), count)
-    more += len(memories) - len(shown)
-    return {
-        "memories": shown,
-        **({"more": more} if more else {}),
-        **({"note": escape_text(note)} if note else {}),
-    }
+def memories_data(text: str, memories: Sequence[Memory], *, more: int = 0) -> dict[str, Any]:
+    """A text with the memories that it shows."""
+    rows = [{"id": memory.id, "kind": memory.kind} for memory in memories]
+    return {"text": text, "memories": rows, **({"more": more} if more else {})}
 
 
 def _fitting(
@@ -130,35 +106,39 @@ def _fitting(
     remaining = max_tokens - _FRAME_TOKENS
     shown: list[dict[str, Any]] = []
     for row in rows:
-        cost = count(json.dumps(row, ensure_ascii=False)) + 1
+        cost = count(_json(row)) + 1
         if cost > remaining and shown:
             break
         while cost > remaining and (smaller := _smaller(row)) is not None:
             row = smaller  # noqa: PLW2901
-            cost = count(json.dumps(row, ensure_ascii=False)) + 1
+            cost = count(_json(row)) + 1
         remaining -= cost
         shown.append(row)
     return shown
 
 
+def _json(row: dict[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+
+
 def _smaller(row: dict[str, Any]) -> dict[str, Any] | None:
-    """`row` with a shorter statement or list; None = nothing of it can be left out."""
-    content = str(row.get("content", ""))
-    if len(content) > SHORTEST:
-        return {**row, "content": content[: len(content) * 3 // 4].rstrip(". ") + "..."}
+    """`row` with a shorter list; None = nothing of it can be left out."""
     name = next((name for name in ("candidates", "given") if row.get(name)), None)
     return {**row, name: row[name][: len(row[name]) // 2]} if name else None
 
 
-def _memory(memory: Memory) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": memory.id, "kind": memory.kind, "content": escape_text(memory.content)}
-    row["since"] = day(memory.validity.valid_from_ms)
-    return {**row, "unconfirmed": True} if is_marked(memory) else row
+def marks_of(memory: Memory) -> list[str]:
+    """What a reader must know to weigh a memory, beside its words."""
+    origin, ended = memory.provenance.read_from, memory.validity.valid_to_ms
+    marks = ["unconfirmed"] if is_marked(memory) else []
+    marks += [f"held until {day(ended)}"] if ended is not None else []
+    marks += [f"from {escape_text(origin)}"] if origin else []
+    return marks + ([f"on branch {escape_text(memory.branch_name)}"] if memory.branch is not None else [])
 
 
-def changes_data(changes: Sequence[Change]) -> dict[str, Any]:
-    """What became of a statement."""
-    return {"changes": [_change(change) for change in changes]}
+def changes_data(changes: Sequence[Change], note: str) -> dict[str, Any]:
+    """What became of a statement; `note` says it in words."""
+    return {"changes": [_change(change) for change in changes], "note": note}
 
 
 def _change(change: Change) -> dict[str, Any]:
@@ -177,8 +157,7 @@ def _change(change: Change) -> dict[str, Any]:
             row["others"] = [change.other_id, *change.further]
         case _:
             pass
-    reason = "" if isinstance(change, Edit) else escape_text(change_text(change.reason))
-    return {**row, "reason": reason} if reason else row
+    return row
 
 
 def recalls_data(

@@ -9,16 +9,16 @@ from collections.abc import Callable, Sequence
 
 from tacit.app.queries.agent_tools import AgentStats
 from tacit.app.reasons import change_text, silence_text
-from tacit.mcp.outputs import SHORTEST, SHOWN_CANDIDATES, day, fates_of
+from tacit.mcp.outputs import SHOWN_CANDIDATES, day, fates_of, marks_of
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
 from tacit.model.memory import Memory
 from tacit.model.trace import Trace
 from tacit.safety.escape import OPEN_TAG, escape_text
-from tacit.safety.trust import is_marked
 
 TAIL_TOKENS = 24
 """Kept free for the line that says how many more there are."""
+SHORTEST = 40
 LINE_CHARS = 400
 SILENCES = 3
 
@@ -56,11 +56,7 @@ def _shortened(line: str, tokens: int, count: Callable[[str], int]) -> str:
 def memory_line(memory: Memory) -> str:
     """One memory with its id, kind and day."""
     text = memory.content if len(memory.content) <= LINE_CHARS else f"{memory.content[:LINE_CHARS]}..."
-    origin = memory.provenance.read_from
-    marks = ", unconfirmed" if is_marked(memory) else ""
-    marks += f", held until {day(ended)}" if (ended := memory.validity.valid_to_ms) is not None else ""
-    marks += f", from {escape_text(origin)}" if origin else ""
-    marks += f", on branch {escape_text(memory.branch_name)}" if memory.branch is not None else ""
+    marks = "".join(f", {mark}" for mark in marks_of(memory))
     return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({day(memory.validity.valid_from_ms)}{marks})"
 
 

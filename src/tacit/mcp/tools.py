@@ -1,6 +1,6 @@
 """The tools: one entry each, with what an agent reads of it and the function that answers.
 
-In: who asks and checked arguments. Out: a short text and the same as JSON, neither of more tokens than were asked for. What Tacit
+In: who asks and checked arguments. Out: a short text, never of more tokens than were asked for, and the same as JSON. What Tacit
 refuses on purpose is raised and becomes an error result; a statement of an agent is never taken for the user's word.
 """
 
@@ -82,17 +82,14 @@ class Tool:
 def search(engine: Engine, caller: Caller, arguments: ask.Search) -> ToolAnswer:
     """The answer to a question, within its tokens, with how many more there are."""
     answer = engine.agents.answer(caller, arguments.query, budget_tokens=arguments.max_tokens - TAIL_TOKENS)
-    if answer.refused:
-        return _found(engine, answer.refused, (), arguments.max_tokens, note=answer.refused)
-    further = engine.agents.matching(caller, arguments.query, besides=answer)
+    further = () if answer.refused else engine.agents.matching(caller, arguments.query, besides=answer)
     if not further:
-        return _answer(engine, answer, arguments.max_tokens)
+        return _answer(answer)
     count = engine.agents.count
     remaining = arguments.max_tokens - count(answer.block.text)
     if answer.block.text and remaining < LEAST_FURTHER:
         more = answer.more + len(further)
-        text = with_more(answer.block.text, more, MORE_HINT)
-        return _found(engine, text, answer.memories, arguments.max_tokens, more=more)
+        return _found(with_more(answer.block.text, more, MORE_HINT), answer.memories, more=more)
     lines = framed(
         "On record with such words.",
         [memory_line(memory) for memory in further],
@@ -101,31 +98,21 @@ def search(engine: Engine, caller: Caller, arguments: ask.Search) -> ToolAnswer:
         count=count,
     )
     # First: they hold the words, and an answer may be long.
-    further_ids = {memory.id for memory in further}
-    others = [memory for memory in answer.memories if memory.id not in further_ids]
-    text = f"{lines}\n{answer.block.text}".strip()
-    return _found(engine, text, (*further, *others), arguments.max_tokens, more=answer.more)
+    shown = [memory for memory in further if memory.id in lines]
+    known = {memory.id for memory in shown}
+    shown += [memory for memory in answer.memories if memory.id not in known]
+    more = answer.more + sum(memory.id not in lines for memory in further)
+    return _found(f"{lines}\n{answer.block.text}".strip(), shown, more=more)
 
 
-def _found(
-    engine: Engine,
-    text: str,
-    memories: Sequence[Memory],
-    max_tokens: int,
-    *,
-    more: int = 0,
-    note: str = "",
-) -> ToolAnswer:
-    data = say.memories_data(memories, max_tokens=max_tokens, count=engine.agents.count, more=more, note=note)
-    return ToolAnswer(text=text, data=data)
+def _found(text: str, memories: Sequence[Memory] = (), *, more: int = 0) -> ToolAnswer:
+    return ToolAnswer(text=text, data=say.memories_data(text, memories, more=more))
 
 
-def _answer(engine: Engine, answer: ContextAnswer, max_tokens: int) -> ToolAnswer:
+def _answer(answer: ContextAnswer) -> ToolAnswer:
     if answer.block.empty:
-        text = answer.refused or NOTHING_FITS
-        return _found(engine, text, (), max_tokens, note=text)
-    text = with_more(answer.block.text, answer.more, MORE_HINT)
-    return _found(engine, text, answer.memories, max_tokens, more=answer.more)
+        return _found(answer.refused or NOTHING_FITS)
+    return _found(with_more(answer.block.text, answer.more, MORE_HINT), answer.memories, more=answer.more)
 
 
 def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> ToolAnswer:
@@ -151,7 +138,7 @@ def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> ToolAnswer:
 
 
 def _changed(changes: Sequence[Change], text: str) -> ToolAnswer:
-    return ToolAnswer(text=text, data=say.changes_data(changes))
+    return ToolAnswer(text=text, data=say.changes_data(changes, text))
 
 
 def update(engine: Engine, caller: Caller, arguments: ask.Update) -> ToolAnswer:
@@ -171,13 +158,11 @@ def context(engine: Engine, caller: Caller, arguments: ask.Context) -> ToolAnswe
     """What a new session gets; with any argument, an answer that counts for the session."""
     if not (arguments.query or arguments.scope or arguments.category):
         start = engine.context_answer(caller.cwd)
-        text = start.block.text or NOTHING_KNOWN
-        note = "" if start.memories else text
-        return _found(engine, text, start.memories, ask.MAX_TOKENS, note=note)
+        return _found(start.block.text or NOTHING_KNOWN, start.memories)
     answer = engine.agents.answer(
         caller, arguments.query or "", scope=arguments.scope or "", category=arguments.category or ""
     )
-    return _answer(engine, answer, ask.MAX_TOKENS)
+    return _answer(answer)
 
 
 def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> ToolAnswer:
@@ -189,7 +174,7 @@ def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> ToolAnswer:
         kinds=tuple(arguments.memory_types or ()),
         budget_tokens=arguments.max_tokens - TAIL_TOKENS,
     )
-    return _answer(engine, answer, arguments.max_tokens)
+    return _answer(answer)
 
 
 def task(engine: Engine, caller: Caller, arguments: ask.Task) -> ToolAnswer:
@@ -205,7 +190,7 @@ def task(engine: Engine, caller: Caller, arguments: ask.Task) -> ToolAnswer:
         budget_tokens=arguments.max_tokens - TAIL_TOKENS,
         for_task=True,
     )
-    return _answer(engine, answer, arguments.max_tokens)
+    return _answer(answer)
 
 
 def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> ToolAnswer:
@@ -233,10 +218,11 @@ def profile(engine: Engine, caller: Caller, arguments: ask.Profile) -> ToolAnswe
 
 def _listed(engine: Engine, listing: MemoryListing, heading: str, none: str, max_tokens: int) -> ToolAnswer:
     if not listing.memories:
-        return _found(engine, none, (), max_tokens, note=none)
+        return _found(none)
     lines = [memory_line(memory) for memory in listing.memories]
     text = framed(heading, lines, max_tokens=max_tokens, more=listing.more, count=engine.agents.count)
-    return _found(engine, text, listing.memories, max_tokens, more=listing.more)
+    shown = [memory for memory in listing.memories if memory.id in text]
+    return _found(text, shown, more=listing.more + len(listing.memories) - len(shown))
 
 
 def forget(engine: Engine, caller: Caller, arguments: ask.Forget) -> ToolAnswer:

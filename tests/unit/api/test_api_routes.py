@@ -257,7 +257,7 @@ def test_recall_answers_with_block_memories_and_trace(client, engine):
     ).json()
     assert engine.calls[0][1] == {
         "text": "how do I commit", "cwd": FOLDER, "surface": Surface.PROMPT, "budget_tokens": 100, "as_of_ms": 9,
-        "store_trace": True, "given": None, "session": None, "held": (), "speaker": Speaker.USER,
+        "store_trace": True, "given": None, "session": None, "agent": "", "held": (), "speaker": Speaker.USER,
     }  # fmt: skip
     assert body["block"]["text"] == "<memory>"
     first = body["memories"][0]

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from samples import NOW_MS
-from tacit.app.library.engine_access import open_in_process
+from tacit.app.library.engine_access import Question, open_in_process
 from tacit.app.wiring import open_engine
 from tacit.config.preset_files import preset_names
 from tacit.model.memory import Speaker
@@ -118,8 +118,8 @@ def test_a_budget_can_be_given_for_one_question(make_engine):
 def test_the_library_takes_a_budget_and_gives_dates(tmp_path):
     with closing(open_in_process(tmp_path, {"embedder": {"provider": "fake"}}, lambda _: None)) as way:
         fill(way.engine, 60)
-        small = way.recall(QUESTION, cwd="", budget_tokens=300)
-        large = way.recall(QUESTION, cwd="", budget_tokens=3_000)
+        small = way.recall(Question(text=QUESTION, budget_tokens=300))
+        large = way.recall(Question(text=QUESTION, budget_tokens=3_000))
     assert len(small.memories) < len(large.memories)
     assert all(found.valid_from_ms > 0 and found.valid_to_ms is None for found in large.memories)
 

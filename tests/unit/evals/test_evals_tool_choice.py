@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tacit.mcp.tools import BY_NAME, tools_of
-from tacit_evals.tool_choice import (
+from tacit_evals.tool_choice.scoring import (
     ANSWERS,
     DATA,
     TARGET,

@@ -11,6 +11,7 @@ from mcp import Client
 
 from tacit.mcp.server import build_server, listed_tools
 from tacit.mcp.tools import BY_NAME, call
+from tacit.ports.store import MemoryFilter
 from tacit.providers.tokens import ExactCounter
 from unit.mcp.test_mcp_server import LEAN, NAMES, opened, parser_facts
 
@@ -31,6 +32,11 @@ def data_of(desk, name, **given):
     return answer.data
 
 
+def compact(data) -> str:
+    """As clients hand it to a model."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
 def test_every_output_schema_is_a_schema():
     for tool in listed_tools("full"):
         jsonschema.Draft202012Validator.check_schema(tool.output_schema)
@@ -46,11 +52,12 @@ def test_answers_of_every_preset_name_whole_ids(tmp_path, preset):
             ("inject_context", {"topic": WORDS}), ("get_context_for_task", {"task_description": WORDS}),
         ):  # fmt: skip
             text = call(desk.engine, desk.caller, tool, given).text
-            memories = data_of(desk, tool, **given)["memories"]
+            data = data_of(desk, tool, **given)
+            memories = data["memories"]
+            assert ("calendar versions" in data["text"]) == bool(memories), tool
             assert [one["id"] for one in memories] == ([name] if "calendar versions" in text else []), tool
             found += len(memories)
-            for one in memories:
-                assert (one["kind"], one["content"]) == ("decision", FACT)
+            assert all(one["kind"] == "decision" for one in memories)
         assert found >= 2
         (listed,) = data_of(desk, "memory_list")["memories"]
         assert listed["id"] == name
@@ -64,6 +71,7 @@ def test_writing_tools_say_what_changed_and_what_takes_it_back(desk):
     assert added["undo"].startswith("chg_")
     updated = data_of(desk, "memory_update", id=change["id"], kind="file_context")
     assert updated["changes"] == [{"change": "edit", "id": change["id"], "unconfirmed": True}]
+    assert "Changed" in updated["note"]
     forgotten = data_of(desk, "memory_forget", id=change["id"])
     assert [(one["change"], one["id"]) for one in forgotten["changes"]] == [("retire", change["id"])]
     desk.engine.review.undo(forgotten["undo"])
@@ -89,33 +97,39 @@ def test_the_other_tools_answer_with_numbers_and_ids(desk):
     assert data_of(desk, "memory_why", id=name[:14])["recalls"][0]["candidates"][0]["id"] == name
 
 
-def test_nothing_found_is_a_note(desk):
+def test_nothing_found_is_said_in_the_text(desk):
     for tool, given in (
         ("memory_search", {"query": "quantum chromodynamics"}), ("memory_context", {}), ("memory_list", {}), ("memory_profile", {}),
     ):  # fmt: skip
         data = data_of(desk, tool, **given)
         assert data["memories"] == []
-        assert data["note"] == call(desk.engine, desk.caller, tool, given).text
+        assert data["text"] == call(desk.engine, desk.caller, tool, given).text
     assert data_of(desk, "memory_why")["recalls"] == []
 
 
-def test_the_structure_stays_within_the_tokens_and_says_how_many_more_there_are(desk):
+def test_the_structure_holds_the_text_and_the_ids_of_what_it_shows(desk):
     parser_facts(desk)
-    desk.know("A long statement of the parser. " + "It goes on about the parser and its grammar. " * 40)
     desk.say("how is the parser made, its lexer, grammar, token, tree, visitor")
-    count = ExactCounter().count
     words = "how is the parser made, its lexer, grammar, token, tree, visitor"
-    for tool, given, name in (
-        ("memory_search", {"query": words}, "memories"), ("inject_context", {"topic": words}, "memories"),
-        ("get_context_for_task", {"task_description": words}, "memories"), ("memory_list", {}, "memories"), ("memory_why", {}, "recalls"),
+    for tool, given in (
+        ("memory_search", {"query": words}), ("inject_context", {"topic": words}),
+        ("get_context_for_task", {"task_description": words}), ("memory_list", {}),
     ):  # fmt: skip
         small, large = (data_of(desk, tool, max_tokens=tokens, **given) for tokens in (130, 900))
-        assert small[name], tool
-        assert count(json.dumps(small, ensure_ascii=False)) <= 130, tool
-        assert count(json.dumps(large, ensure_ascii=False)) <= 900, tool
-        if name == "memories":
-            assert small["more"] > 0, tool
-            assert len(large[name]) > len(small[name]), tool
+        assert ExactCounter().count(small["text"]) <= 130, tool
+        assert small["more"] > 0, tool
+        assert len(large["memories"]) > len(small["memories"]) > 0, tool
+        for data in (small, large):
+            shown = {
+                memory.id
+                for memory in desk.engine.list_memories(MemoryFilter())
+                if memory.content in data["text"]
+            }
+            assert {one["id"] for one in data["memories"]} == shown, tool
+    for tokens in (130, 900):
+        recalls = data_of(desk, "memory_why", max_tokens=tokens)
+        assert recalls["recalls"]
+        assert ExactCounter().count(compact(recalls)) <= tokens
 
 
 def test_a_memory_cannot_pose_as_a_block_in_the_structure(desk):
@@ -126,7 +140,7 @@ def test_a_memory_cannot_pose_as_a_block_in_the_structure(desk):
         ("memory_context", {}),
     ):
         text = json.dumps(data_of(desk, tool, **given))
-        assert "</tacit-memory>" not in text
+        assert text.count("</tacit-memory>") == 1
         assert "<system>" not in text
 
 
@@ -150,3 +164,10 @@ def test_a_client_of_the_sdk_gets_what_the_schema_promises_and_the_set_of_the_se
                     assert listed.structured_content["memories"][0]["id"] == name
 
             anyio.run(talk)
+
+
+def test_the_structure_says_what_a_reader_must_know_to_weigh_a_memory(desk):
+    added = data_of(desk, "memory_add", content="The cache lives in /var/tmp/cache.", kind="fact")
+    assert "unconfirmed" in added["note"], "some clients show the model nothing but the structure"
+    assert "unconfirmed" in data_of(desk, "memory_list")["text"]
+    assert "unconfirmed" in data_of(desk, "memory_search", query="where does the cache live")["text"]

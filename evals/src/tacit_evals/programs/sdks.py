@@ -19,7 +19,7 @@ import anthropic
 import openai
 
 from tacit import Tacit
-from tacit.app.library.engine_access import EngineAccess, Statement, open_in_process
+from tacit.app.library.engine_access import EngineAccess, Question, Statement, open_in_process
 from tacit.app.library.over_socket import DaemonEngine
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
@@ -136,7 +136,7 @@ def opened(home: Path, *, daemon: bool) -> Iterator[EngineAccess]:
     client.ensure_running()
     try:
         over = DaemonEngine(Home(home), start=False, on_failure=print)
-        over.recall("warm", cwd=str(home), budget_tokens=None)
+        over.recall(Question(text="warm", cwd=str(home)))
         yield over
     finally:
         client.stop()

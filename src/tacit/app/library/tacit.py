@@ -272,7 +272,14 @@ class Tacit:
         cwd: str | os.PathLike[str] | None = None,
         deadline_ms: float | None = None,
     ) -> InjectionResult | InjectionFailed:
-        """Like `context_for`, but return an `InjectionFailed` with its reason and a usable result after a failure."""
+        """Like `context_for`, but return an `InjectionFailed` with its reason and a usable result after a failure.
+
+        Args:
+            prompt: the user's words.
+            session: names the conversation, as for `context_for`.
+            cwd: folder whose project it is about.
+            deadline_ms: longest time, as for `context_for`.
+        """
         name = self._named(session or f"once-{secrets.token_hex(8)}")
         return self._way.inject(prompt, session_id=name, cwd=self._at(cwd), deadline_ms=deadline_ms)
 

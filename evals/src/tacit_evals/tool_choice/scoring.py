@@ -22,8 +22,8 @@ from typing import Any
 
 from tacit.mcp.server import INSTRUCTIONS, listed_tools
 
-DATA = Path(__file__).parents[2] / "tool_choice"
-ANSWERS = Path(__file__).parents[2] / "answers" / "tool_choice" / "answers.json"
+DATA = Path(__file__).parents[3] / "tool_choice"
+ANSWERS = Path(__file__).parents[3] / "answers" / "tool_choice" / "answers.json"
 TARGET = 55
 """Right answers of 60."""
 
@@ -126,9 +126,11 @@ def score(cases: Sequence[Case], recorded: Mapping[str, Any], tools: str) -> Sco
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Score the recorded answers, or write the requests."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write-requests", action="store_true")
-    parser.add_argument("--json", type=Path)
+    parser = argparse.ArgumentParser(
+        prog="tacit_evals.tool_choice", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--write-requests", action="store_true", help="renew what the model is given")
+    parser.add_argument("--json", type=Path, help="also write the score to a file")
     options = parser.parse_args(arguments)
     cases, tools = load_cases(), shipped_tools()
     if options.write_requests:
@@ -147,7 +149,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         options.json.write_text(json.dumps(asdict(result), indent=1), "utf-8")
     return int(result.right < TARGET or result.stale)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
