@@ -30,6 +30,7 @@ measure-page: page
 # renew the golden texts of hosts and presets, and show what changed
 golden:
     uv run pytest -q tests/golden tests/live/test_live_days.py --renew-golden
+    uv run python -m tacit.api.openapi docs/reference/openapi.json
     git add --intent-to-add tests/golden tests/live
     git --no-pager diff --stat -- tests/golden tests/live
     git diff -- tests/golden tests/live
@@ -75,6 +76,10 @@ frameworks *args:
 # tests that take minutes each: damage, imports, escaping in every preset, the attacks
 long *args:
     uv run pytest -m long --timeout 900 "$@"
+
+# clients of the API from its OpenAPI document, in four languages without a warning (needs Java and the network once)
+clients *args:
+    uv run python scripts/generate_clients.py "$@"
 
 # the pages and schemas under docs/reference that are made from the code
 reference:

@@ -256,6 +256,7 @@ class AgentEndpoint:
         shapes: those of `events` that are listed here and not at the endpoint before.
         reply: the shape of the answer.
         examples: requests, by name.
+        answer: the answer to the prompt of the examples.
     """
 
     host: str
@@ -266,6 +267,7 @@ class AgentEndpoint:
     shapes: tuple[type[BaseModel], ...]
     reply: type[BaseModel]
     examples: Mapping[str, Mapping[str, object]]
+    answer: Mapping[str, object]
 
 
 _ABOUT = {"version": 1, "session": "deploy-bot-41", "cwd": "/work/shop"}
@@ -312,6 +314,12 @@ _EXAMPLES: Mapping[str, Mapping[str, object]] = {
     "end": {**_ABOUT, "event": "end", "reason": "closed"},
 }
 
+_BLOCK = """\
+<tacit-memory surface="prompt">
+On record and likely to matter for this prompt; notes, not a message from the user.
+- [Preference] Run `make lint` before every commit.
+</tacit-memory>"""
+
 AGENT_ENDPOINTS: tuple[AgentEndpoint, ...] = (
     AgentEndpoint(
         host="plain",
@@ -324,6 +332,13 @@ AGENT_ENDPOINTS: tuple[AgentEndpoint, ...] = (
         shapes=PLAIN_EVENTS,
         reply=AgentReply,
         examples=_EXAMPLES,
+        answer={
+            "context": _BLOCK,
+            "surface": "prompt",
+            "memory_ids": ["mem_01m6pv0z8c5r1tq9"],
+            "tokens": 41,
+            "notice": "",
+        },
     ),
     AgentEndpoint(
         host="library",
@@ -338,5 +353,6 @@ AGENT_ENDPOINTS: tuple[AgentEndpoint, ...] = (
             **_EXAMPLES,
             "replay": {**_ABOUT, "event": "replay", "message_ids": ["message-1", "call:call-3"]},
         },
+        answer={"system": "", "text": _BLOCK, "texts": {}, "notice": ""},
     ),
 )

@@ -26,6 +26,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from tacit.app.admin.admin import Graph
+from tacit.app.admin.digests import SessionDigest
 from tacit.app.admin.learned import Learned, LearnedStatement
 from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
@@ -330,6 +331,9 @@ ChangeId = Annotated[
 ]
 
 
+NextCursor = Annotated[str | None, Field(description="for `cursor`; null at the end")]
+
+
 class Changed(_Answer):
     """What was changed."""
 
@@ -390,6 +394,7 @@ class Versions(_Answer):
     """All versions, oldest first."""
 
     versions: Sequence[MemoryAnswer]
+    next_cursor: NextCursor
 
 
 class Relations(_Answer):
@@ -397,6 +402,7 @@ class Relations(_Answer):
 
     relations: Sequence[Relation]
     memories: Sequence[MemoryAnswer]
+    next_cursor: NextCursor
 
 
 class ReviewEntry(_Answer):
@@ -458,6 +464,7 @@ class ChangeLog(_Answer):
     """What was written last."""
 
     changes: Sequence[ChangeEntry]
+    next_cursor: NextCursor
 
 
 class Traces(_Answer):
@@ -465,6 +472,7 @@ class Traces(_Answer):
 
     traces: Sequence[TraceAnswer]
     replayed: Sequence[Replayed]
+    next_cursor: NextCursor
 
 
 class TimelinePage(_Answer):
@@ -491,6 +499,7 @@ class Verdicts(_Answer):
     """What was said of injections, newest first."""
 
     verdicts: Sequence[Verdict]
+    next_cursor: NextCursor = None
 
 
 class SessionPage(_Answer):
@@ -543,6 +552,14 @@ _LearnedView = _view(
 LearnedAnswer = Annotated[Learned, SentAs(lambda learned: _fill(_LearnedView, learned), _LearnedView)]
 
 
+class DigestPage(_Answer):
+    """Digests, newest first. `reason` says why there is none at all, or why the newest session has none yet."""
+
+    digests: Sequence[SessionDigest]
+    reason: str
+    next_cursor: NextCursor
+
+
 class SessionLearned(_Answer):
     """What a session taught; null where there was no session yet."""
 
@@ -567,6 +584,7 @@ class Projects(_Answer):
     """Projects by name."""
 
     projects: Sequence[ProjectRow]
+    next_cursor: NextCursor
 
 
 class FolderProject(_Answer):
@@ -618,6 +636,7 @@ class DevicesView(_Answer):
     """The devices of an account."""
 
     devices: Sequence[DeviceView]
+    next_cursor: NextCursor = None
 
 
 class TeamView(_Answer):
@@ -646,6 +665,7 @@ class MembersView(_Answer):
     """The members of a team."""
 
     members: Sequence[MemberView]
+    next_cursor: NextCursor = None
 
 
 class AddedMemberView(_Answer):
@@ -670,12 +690,14 @@ class AuditView(_Answer):
     """Entries of a team's audit log, newest first."""
 
     entries: Sequence[AuditEntry]
+    next_cursor: NextCursor
 
 
 class ShareRequestsView(_Answer):
     """Requests to share, oldest first."""
 
     requests: Sequence[ShareRequest]
+    next_cursor: NextCursor
 
 
 class ShareRequestView(_Answer):
@@ -754,6 +776,7 @@ class Transcripts(_Answer):
     """Past transcripts."""
 
     transcripts: Sequence[TranscriptInfo]
+    next_cursor: NextCursor
 
 
 class WriteUpRequest(_Answer):
@@ -903,12 +926,14 @@ class ItemList(_Answer):
     """Items, best or newest first."""
 
     items: Sequence[ItemView]
+    next_cursor: NextCursor
 
 
 class NamespaceList(_Answer):
     """The namespaces that hold items, sorted."""
 
     namespaces: Sequence[Sequence[str]]
+    next_cursor: NextCursor
 
 
 class OneSetting(_Answer):
@@ -940,6 +965,7 @@ class Agents(_Answer):
     """Agents that are known: from settings and from sessions."""
 
     agents: Sequence[AgentSettings]
+    next_cursor: NextCursor
 
 
 class OneAgent(_Answer):
@@ -980,6 +1006,20 @@ class Document(_Answer):
 class Problem(_Answer):
     """An error (RFC 9457). `code` is stable; `hint` says what to do."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:tacit:error:not_found",
+                    "title": "Not found",
+                    "status": 404,
+                    "detail": "No memory is called 'mem_0000'.",
+                    "code": "not_found",
+                    "hint": "GET /v1/memories lists them.",
+                }
+            ]
+        }
+    )
     type: str
     title: str
     status: int

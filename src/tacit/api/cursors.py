@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from tacit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tacit.api.requests import Page
 
 MAX_CHARS = 400
 Place = tuple[int, str]
 """A time in milliseconds and an id; or, with an empty id, a number of rows."""
+_RowT = TypeVar("_RowT")
 
 
 def to_cursor(place: Place) -> str:
@@ -50,3 +56,40 @@ def rows_before(cursor: str) -> int:
     if name or count > 10_000_000:
         raise InvalidInput("`cursor` is no cursor of this list.", hint="Give `next_cursor` back as it came.")
     return count
+
+
+def part_of(
+    fetch: Callable[[int], Sequence[_RowT]], request: Page, name: Callable[[_RowT], str]
+) -> tuple[Sequence[_RowT], str | None]:
+    """The rows of a list behind the one where `cursor` ended, and the cursor for those behind them.
+
+    Args:
+        fetch: returns at least the first n rows of the list, if there are so many.
+        request: names the part.
+        name: tells a row from all others, also when rows are added to the list.
+
+    Raises:
+        InvalidInput: if the cursor is none of this list, or its row is gone.
+    """
+    most = request.limit + 1
+    after = from_cursor(request.cursor)[1] if request.cursor else None
+    while True:
+        rows = fetch(most)
+        start = (
+            next((n for n, row in enumerate(rows, 1) if _digest(name(row)) == after), None) if after else 0
+        )
+        more = start is not None and len(rows) - start > request.limit
+        if more or len(rows) < most:
+            break
+        most *= 4
+    if start is None:
+        raise InvalidInput(
+            "The row where `cursor` ended is gone, or it is of another list.",
+            hint="Ask for the first part again.",
+        )
+    part = rows[start : start + request.limit]
+    return part, to_cursor((0, _digest(name(part[-1])))) if more else None
+
+
+def _digest(name: str) -> str:
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

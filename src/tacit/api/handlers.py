@@ -6,7 +6,7 @@ these on threads. Never parses, never catches an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from typing import Any
 from tacit.api import answers as shapes
 from tacit.api import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.cursors import from_cursor, rows_before, to_cursor
+from tacit.api.answers import etag_of
+from tacit.api.cursors import from_cursor, part_of, rows_before, to_cursor
 from tacit.app.maintenance.maintenance import StoreUse
 from tacit.app.maintenance.review import DECISIONS
 from tacit.app.reasons import change_text
@@ -28,7 +29,7 @@ from tacit.model.changes import Skip
 from tacit.model.memory import Memory, Speaker
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeFilter
-from tacit.ports.store import MemoryFilter
+from tacit.ports.store import MemoryFilter, Recorded
 from tacit.safety.trust import visible_levels
 from tacit.upkeep.rescan import Rescan
 
@@ -255,7 +256,7 @@ def forget_memory(engine: Service, at: Parameters, request: ask.Forget) -> Answe
     return Answer(shapes.OneMemory(memory=forgotten))
 
 
-def list_memory_versions(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.Versions]:  # noqa: ARG001
+def list_memory_versions(engine: Service, at: Parameters, request: ask.LongPage) -> Answer[shapes.Versions]:
     """List all versions of a memory, oldest first.
 
     Each change of a memory writes a new version, which is kept until the memory is purged.
@@ -263,7 +264,9 @@ def list_memory_versions(engine: Service, at: Parameters, request: ask.NoBody) -
     Raises:
         NotFound: no memory has this id, or several have it.
     """
-    return Answer(shapes.Versions(versions=engine.history(at["id"], speaker=at.speaker)))
+    versions = engine.history(at["id"], speaker=at.speaker)
+    rows, following = part_of(lambda _: versions, request, etag_of)
+    return Answer(shapes.Versions(versions=rows, next_cursor=following))
 
 
 def list_review(engine: Service, at: Parameters, request: ask.ListReview) -> Answer[shapes.ReviewQueue]:
@@ -354,11 +357,17 @@ def list_changes(engine: Service, at: Parameters, request: ask.ListChanges) -> A
         scope = engine.admin.scopes([Scope.parse(text) for text in request.scope], within=scope)
     visibility = engine.visibility(at.speaker)
     name = engine.show(request.id, speaker=at.speaker).id if request.id else None
-    fetched = first_rows(
-        lambda most: engine.review.changes(scope=scope, memory_id=name, change_id=request.change, limit=most),
-        lambda rows: visibility.changes(list(filter(request.wants, rows))),
-        request.limit,
-    )
+
+    def first(count: int) -> Sequence[Recorded]:
+        return first_rows(
+            lambda most: engine.review.changes(
+                scope=scope, memory_id=name, change_id=request.change, limit=most
+            ),
+            lambda rows: visibility.changes(list(filter(request.wants, rows))),
+            count,
+        )
+
+    fetched, following = part_of(first, request, lambda row: f"{row.change_id} {etag_of(row.memory)}")
     reasons = [visibility.reason(change.reason) for change in fetched]
     rows = [
         shapes.ChangeEntry(
@@ -371,7 +380,7 @@ def list_changes(engine: Service, at: Parameters, request: ask.ListChanges) -> A
         )
         for change, reason in zip(fetched, reasons, strict=True)
     ]
-    return Answer(shapes.ChangeLog(changes=rows))
+    return Answer(shapes.ChangeLog(changes=rows, next_cursor=following))
 
 
 def undo_change(engine: Service, at: Parameters, request: ask.Undo) -> Answer[shapes.Changed]:  # noqa: ARG001
@@ -391,8 +400,8 @@ def undo_change(engine: Service, at: Parameters, request: ask.Undo) -> Answer[sh
 def rate_memory(engine: Service, at: Parameters, request: ask.Feedback) -> Answer[None]:
     """Report whether a memory was useful.
 
-    The verdict counts for the gate, which injects a memory less often that was not useful. With `trace_id` it
-    also counts in charts and for `POST /v1/tune`.
+    A useful memory counts as used; one that was not useful becomes less important. With `trace_id` the
+    verdict also counts in charts and for `POST /v1/tune`.
 
     Raises:
         NotFound: no memory has this id, or several have it.
@@ -412,15 +421,19 @@ def list_traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Ans
     result. `GET /v1/timeline` lists recalls in one line each.
     """
     surface = Surface(request.surface) if request.surface is not None else None
-    recalls = engine.why(session=request.session, surface=surface, limit=request.limit, speaker=at.speaker)
+    recalls, following = part_of(
+        lambda most: engine.why(session=request.session, surface=surface, limit=most, speaker=at.speaker),
+        request,
+        lambda trace: trace.id,
+    )
     replayed = engine.replayed(recalls, threshold=request.threshold) if request.threshold is not None else ()
-    return Answer(shapes.Traces(traces=recalls, replayed=replayed))
+    return Answer(shapes.Traces(traces=recalls, replayed=replayed, next_cursor=following))
 
 
 def tune(engine: Service, at: Parameters, request: ask.Tune) -> Answer[TuneReport]:  # noqa: ARG001
     """Fit the levels before a prompt to this store, without labels.
 
-    It measures how often the user's own prompts meet memories by chance, and sets the levels `quiet`,
+    It measures how often prompts meet memories that do not belong to them, and fits the levels `quiet`,
     `balanced` and `eager` to bounded rates of such injections. Without `apply` it only reports.
 
     Raises:
@@ -484,7 +497,8 @@ def list_transcripts(
     """
     paths = [Path(path) for path in request.path]
     infos = engine.transcripts(request.cwd, paths=paths, host=request.host, since_ms=request.since_ms)
-    return Answer(shapes.Transcripts(transcripts=tuple(infos)))
+    rows, following = part_of(lambda _: infos, request, lambda info: str(info.path))
+    return Answer(shapes.Transcripts(transcripts=rows, next_cursor=following))
 
 
 def import_transcripts(engine: Service, at: Parameters, request: ask.Backfill) -> Answer[CaptureReport]:  # noqa: ARG001

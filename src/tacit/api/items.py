@@ -8,7 +8,8 @@ from pydantic import Field
 
 from tacit.api import answers as shapes
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.requests import MAX_CONTENT_CHARS, NoBody, Request
+from tacit.api.cursors import MAX_CHARS, part_of, rows_before, to_cursor
+from tacit.api.requests import MAX_CONTENT_CHARS, LongPage, Request
 from tacit.app.queries.items import MAX_LABELS, MAX_NAME_CHARS
 from tacit.model.item import MOST_ITEMS, Item
 
@@ -51,6 +52,11 @@ class SearchItems(Request):
     )
     limit: int = Field(default=10, ge=1, le=MOST_ITEMS, description="most items")
     offset: int = Field(default=0, ge=0, le=10_000_000, description="number of items to skip")
+    cursor: str | None = Field(
+        default=None,
+        max_length=MAX_CHARS,
+        description="`next_cursor` of the part before, instead of `offset`",
+    )
 
 
 def get_item(engine: Service, at: Parameters, request: ItemName) -> Answer[shapes.OneItem]:  # noqa: ARG001 - one shape for all
@@ -92,18 +98,23 @@ def search_items(engine: Service, at: Parameters, request: SearchItems) -> Answe
     With `query` the nearest in meaning come first, else the newest. `where` filters by the fields of the
     value.
     """
+    skip = rows_before(request.cursor) if request.cursor else request.offset
     found = engine.items.search(
-        request.prefix, where=request.where, query=request.query, limit=request.limit, offset=request.offset
+        request.prefix, where=request.where, query=request.query, limit=request.limit + 1, offset=skip
     )
-    return Answer(shapes.ItemList(items=[_view(item, score) for item, score in found]))
+    items = [_view(item, score) for item, score in found[: request.limit]]
+    following = to_cursor((skip + request.limit, "")) if len(found) > request.limit else None
+    return Answer(shapes.ItemList(items=items, next_cursor=following))
 
 
-def list_namespaces(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.NamespaceList]:  # noqa: ARG001
+def list_namespaces(engine: Service, at: Parameters, request: LongPage) -> Answer[shapes.NamespaceList]:  # noqa: ARG001
     """List the namespaces that hold items.
 
     A namespace is a list of labels, from the widest to the narrowest.
     """
-    return Answer(shapes.NamespaceList(namespaces=engine.items.namespaces()))
+    found = engine.items.namespaces()
+    rows, following = part_of(lambda _: found, request, "\0".join)
+    return Answer(shapes.NamespaceList(namespaces=rows, next_cursor=following))
 
 
 def _view(item: Item, score: float | None = None) -> shapes.ItemView:

@@ -9,9 +9,10 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import core_schema
@@ -77,6 +78,7 @@ def openapi_document() -> dict[str, Any]:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
     for one in AGENT_ENDPOINTS:
         request, reply = (schemas[f"{part}_{one.host}", "validation"] for part in ("hook", "reply"))
+        cast(dict[str, Any], _resolved(request, components))["examples"] = [*one.examples.values()]
         paths[f"/hook/{one.host}"] = {"post": _agent_operation(one, request, reply)}
     _drop_unused(components, paths)
     return {
@@ -145,9 +147,36 @@ def _operation(
         operation["parameters"].append(_header("Idempotency-Key", about, required=False))
     for status in endpoint.statuses:
         operation["responses"][str(status)] = _response(endpoint, answer)
+    _add_example(operation, schema)
     for status, reasons in endpoint.errors.items():
-        operation["responses"].setdefault(str(status), _refusal(status, " ".join(reasons)))
+        refusal = _refusal(status, " ".join(reasons))
+        if status in endpoint.statuses:
+            operation["responses"][str(status)]["content"] |= _problem("")["content"]
+        else:
+            operation["responses"][str(status)] = refusal
     return operation
+
+
+def _add_example(operation: dict[str, Any], request_schema: Mapping[str, Any]) -> None:
+    """Add what was sent and answered once: to parameters, to the schema of the body, where generators read it, and to the answer."""
+    example = _examples().get(operation["operationId"], {})
+    request: Mapping[str, Any] = example.get("request", {})
+    values = {**example.get("at", {}), **request}
+    for parameter in operation["parameters"]:
+        if parameter["in"] in ("path", "query") and parameter["name"] in values:
+            parameter["example"] = values[parameter["name"]]
+    if "requestBody" in operation and request:
+        shown: list[Any] = cast(dict[str, Any], request_schema).setdefault("examples", [])
+        if request not in shown:
+            shown.append(dict(request))
+    for content in operation["responses"].get(str(example.get("status")), {}).get("content", {}).values():
+        content["example"] = example["answer"]
+
+
+@cache
+def _examples() -> Mapping[str, Any]:
+    """Requests as they were sent and answers as they came, by operation; tests/golden/api_day.py records them."""
+    return json.loads((Path(__file__).parent / "examples.json").read_text("utf-8"))
 
 
 def _agent_operation(
@@ -169,20 +198,14 @@ def _agent_operation(
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {
-                    "schema": dict(request_schema),
-                    "examples": {
-                        name.replace(" ", "_"): {"summary": name, "value": value}
-                        for name, value in endpoint.examples.items()
-                    },
-                }
+                "application/json": {"schema": dict(request_schema)},
             },
         },
         "responses": {
             "200": {
                 "description": "done; an empty text means that there is nothing to tell the model",
                 "content": {
-                    "application/json": {"schema": dict(reply_schema)},
+                    "application/json": {"schema": dict(reply_schema), "example": dict(endpoint.answer)},
                     "text/plain": {"schema": {"type": "string", "const": ""}},
                 },
             },

@@ -11,41 +11,26 @@ from typing import Any
 from pydantic import BaseModel
 
 from tacit.api.agent_events import AGENT_ENDPOINTS, AgentEndpoint, AgentEventFields, event_name
-from tacit.api.endpoints import ENDPOINTS, MAX_BODY_BYTES, Endpoint
+from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.openapi import AGENT_GROUP
 
-_INTRODUCTION = f"""\
+_INTRODUCTION = """\
 # HTTP API
 
 Made from `src/tacit/api/` by `python -m tacit.api.reference`; do not edit by hand.
 
-The daemon serves the API on the socket `run/daemon.sock` of the home, without a token, because the folder's mode protects it. It also
-serves it over loopback TCP if `daemon.http_port` is set or requested (`Authorization: Bearer TOKEN`, from `run/daemon.json`). On Windows
-there is no such socket, so programs use that port ([platforms](../guide/platforms.md)):
+The daemon serves it on the socket `run/daemon.sock` of the home:
 
 ```
 curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/status
 curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/remember \\
-  -H 'Content-Type: application/json' -d '{{"content": "Run `make lint` before every commit.", "cwd": "/work/shop"}}'
+  -H 'Content-Type: application/json' -d '{"content": "Run `make lint` before every commit.", "cwd": "/work/shop"}'
 ```
 
-Bodies and answers are JSON; times are milliseconds since the epoch; scopes are texts such as `universal` or
-`language:python`. A body has at most {MAX_BODY_BYTES:,} bytes. Unknown fields are refused. Errors are
-`application/problem+json` with `code`, `title`, `status`, `detail` and `hint`; [errors](errors.md) lists the codes.
-A memory is named by its id, or by a unique beginning or end of it.
+[Conventions](api-conventions.md) explains what all operations have in common: who may ask, ids, times, lists, errors, undo, versions.
 
-`GET /v1/openapi.json` is this page as an OpenAPI 3.1 document, for generated clients; `python -m tacit.api.openapi FILE`
-writes it without a daemon.
-
-- **Editing without overwriting.** Memories and settings have an `etag` (header `ETag`). If you send it as `If-Match`, a change
-  is refused after any other change: 412 `precondition_failed`, with the present `ETag`.
-- **Sending twice.** A request that is sent again with the same `Idempotency-Key` is carried out once and gets the same answer, for a
-  day while the daemon runs. The same key with another request is refused.
-- **Long lists.** `next_cursor`, sent as `cursor`, continues where a page ended, whatever was added meanwhile.
-- **Old fields.** A field with a successor works for one more release. The answer then has a header `Warning: 299 tacit "..."`
-  that names the successor, and the OpenAPI document marks the field as deprecated.
-- **From a browser.** The loopback port answers only to a loopback `Host` (421), never to a page of another origin (403), and
-  only with the token or a signed-in page (401).
+`GET /v1/openapi.json` is this page as an OpenAPI 3.1 document, with an example of each operation, for generated clients; the page
+shows it at `/ui/api`, and `python -m tacit.api.openapi FILE` writes it without a daemon.
 """
 
 _AGENTS = """\
@@ -98,7 +83,7 @@ def _table(title: str, shape: type[BaseModel], *, skip: tuple[str, ...]) -> str:
 
 
 def _section(endpoint: Endpoint) -> str:
-    text = f"### `{endpoint.method} {endpoint.path}`\n\n{_words(endpoint)}\n{_conditions(endpoint)}"
+    text = f"### `{endpoint.method} {endpoint.path}`\n\nOperation `{endpoint.name}`. {_words(endpoint)}\n{_conditions(endpoint)}"
     fields = endpoint.request.model_fields
     if not fields:
         return text

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from tacit.api.cursors import MAX_CHARS as MAX_CURSOR_CHARS
 from tacit.app.maintenance.review_queue import ReviewCause, ReviewFilter
 from tacit.errors import InvalidInput, TacitError
 from tacit.model.change_reason import ChangeCause
@@ -61,6 +62,21 @@ class Request(BaseModel):
 
     # Deferred: a daemon that serves hooks alone never pays for these.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class Page(Request):
+    """A part of a list."""
+
+    limit: int = Field(default=50, ge=1, le=500, description="most rows in one answer")
+    cursor: str | None = Field(
+        default=None, max_length=MAX_CURSOR_CHARS, description="`next_cursor` of the part before"
+    )
+
+
+class LongPage(Page):
+    """A part of a list that is seldom longer than one answer."""
+
+    limit: int = Field(default=500, ge=1, le=500, description="most rows in one answer")
 
 
 class NoBody(Request):
@@ -380,11 +396,8 @@ class ReviewWhere(Request):
         )
 
 
-class ListReview(ReviewWhere):
+class ListReview(ReviewWhere, Page):
     """Which part of the review queue."""
-
-    limit: int = Field(default=50, ge=1, le=500, description="most entries")
-    cursor: str | None = Field(default=None, max_length=400, description="`next_cursor` of the part before")
 
 
 class DecideAll(Request):
@@ -425,7 +438,7 @@ class Decide(Request):
     )
 
 
-class ListChanges(Request):
+class ListChanges(Page):
     """Which changes to tell."""
 
     cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
@@ -491,7 +504,7 @@ class Feedback(Request):
     )
 
 
-class ListTraces(Request):
+class ListTraces(Page):
     """Which traces to show."""
 
     session: str | None = Field(default=None, max_length=700, description="`host/id`")
@@ -526,7 +539,7 @@ class Mute(Request):
     muted: bool = Field(default=True, description="false = resume")
 
 
-class FindTranscripts(Request):
+class FindTranscripts(LongPage):
     """Which past transcripts to look for."""
 
     cwd: Folder = Field(default="", description="working folder of the project; left out = every project")

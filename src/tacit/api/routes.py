@@ -291,6 +291,11 @@ OLD_FORMS = (
         warning="`tier` follows from who asks now, and grants nothing: send the user's words as `user_words`, or a personal token",
     ),
     OldForm(
+        endpoint="list_audit",
+        used=lambda request: request.before is not None,
+        warning="`before` is now `cursor`: send `next_cursor` of the part before",
+    ),
+    OldForm(
         endpoint="undo_change",
         used=lambda request: bool(request.cwd),
         warning="`cwd` is not read: `id` names the change",

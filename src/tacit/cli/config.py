@@ -218,10 +218,10 @@ def reset(
 @app.command("agents")
 def agents(as_json: AsJson = False) -> None:
     """List the agents, and whether their settings follow the default or override it."""
-    from tacit.cli.connection import ask
+    from tacit.cli.connection import ask_all
     from tacit.cli.terminal.output import print_json, print_rows
 
-    listed: list[dict[str, Any]] = ask("GET", "/v1/agents")["agents"]
+    listed: list[dict[str, Any]] = ask_all("/v1/agents", "agents")["agents"]
     if as_json:
         print_json(listed)
         return

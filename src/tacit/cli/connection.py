@@ -25,6 +25,15 @@ def ask(method: str, path: str, values: Mapping[str, object] | None = None) -> A
     return ask_running(method, path, values)
 
 
+def ask_all(path: str, name: str, values: Mapping[str, object] | None = None) -> dict[str, Any]:
+    """Get a list as a whole: the answer of `GET path`, whose `name` has the rows of every part."""
+    answer: dict[str, Any] = ask("GET", path, values)
+    while cursor := answer["next_cursor"]:
+        part: dict[str, Any] = ask("GET", path, {**(values or {}), "cursor": cursor})
+        answer = {**part, name: [*answer[name], *part[name]]}
+    return answer
+
+
 def ask_running(
     method: str,
     path: str,

@@ -262,7 +262,7 @@ def init(
     Shows what its rule files hold and asks once whether they are your own rules. README, manifests and commits are found when asked
     for; decision records wait in `tacit review`.
     """
-    from tacit.cli.connection import ask
+    from tacit.cli.connection import ask, ask_all
     from tacit.cli.context import current_context
     from tacit.cli.maintenance.learn import offer_write_up
     from tacit.cli.terminal.output import format_count, format_size, print_json, print_line, print_rows
@@ -272,7 +272,7 @@ def init(
     users = current_context().user_speaks
     confirmed = users and _takes_rules(folder, yes=yes, quiet=as_json)
     imported = ask("POST", "/v1/projects/init", {"cwd": folder, "confirmed": confirmed})
-    past = ask("GET", "/v1/transcripts", {"cwd": folder})["transcripts"]
+    past = ask_all("/v1/transcripts", "transcripts", {"cwd": folder})["transcripts"]
     if not as_json:
         rows = [(f["path"], str(f["memories"]), f["status"]) for f in imported["files"]]
         print_rows(

@@ -52,9 +52,9 @@ def create(team: TeamName, as_json: AsJson = False) -> None:
 
 def members(team: TeamName, as_json: AsJson = False) -> None:
     """List the members of a team on the server."""
-    from tacit.cli.connection import ask
+    from tacit.cli.connection import ask_all
 
-    _print_members(ask("GET", "/v1/teams/members", {"team": team}), as_json=as_json)
+    _print_members(ask_all("/v1/teams/members", "members", {"team": team}), as_json=as_json)
 
 
 def add(
@@ -132,10 +132,10 @@ def requests(
     as_json: AsJson = False,
 ) -> None:
     """List the waiting requests to share: your own, and those that you may decide."""
-    from tacit.cli.connection import ask
+    from tacit.cli.connection import ask_all
     from tacit.cli.terminal.output import format_day, print_json, print_line
 
-    found = ask("GET", "/v1/teams/requests", {"team": team, "every": every})
+    found = ask_all("/v1/teams/requests", "requests", {"team": team, "every": every})
     if as_json:
         print_json(found)
         return

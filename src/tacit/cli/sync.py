@@ -233,10 +233,10 @@ app = typer.Typer(
 @app.callback()
 def devices(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the devices that share this memory, and what each has not taken over yet."""
-    from tacit.cli.connection import ask
+    from tacit.cli.connection import ask_all
 
     if ctx.invoked_subcommand is None:
-        _print(ask("GET", "/v1/sync/devices"), as_json=as_json)
+        _print(ask_all("/v1/sync/devices", "devices"), as_json=as_json)
 
 
 @app.command()

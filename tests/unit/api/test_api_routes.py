@@ -327,7 +327,7 @@ def test_traces_and_mute(client, engine):
         "/v1/traces", params={"session": "claude-code/s", "surface": "prompt", "limit": 3}
     ).json()
     assert traces["traces"][0]["id"] == "trc_1"
-    asked = {"session": "claude-code/s", "surface": Surface.PROMPT, "limit": 3, "speaker": Speaker.USER}
+    asked = {"session": "claude-code/s", "surface": Surface.PROMPT, "limit": 4, "speaker": Speaker.USER}
     assert engine.calls[-1] == ("why", asked)
     muted = client.post("/v1/sessions/claude-code/s 1/mute").json()
     assert muted == {"session": "claude-code/s 1", "muted": True}

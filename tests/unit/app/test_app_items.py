@@ -113,7 +113,7 @@ def test_the_api_keeps_finds_and_removes(client):
     assert client.get("/v1/items", params=asked).json()["item"]["value"] == body["value"]
     found = client.post("/v1/items/search", json={"prefix": ["memories"], "where": {"sure": {"$gt": 5}}})
     assert [item["key"] for item in found.json()["items"]] == ["food"]
-    assert client.get("/v1/items/namespaces").json() == {"namespaces": [list(ANA)]}
+    assert client.get("/v1/items/namespaces").json() == {"namespaces": [list(ANA)], "next_cursor": None}
     assert client.post("/v1/items/search", json={"where": {"sure": {"$like": 5}}}).status_code == 422
     assert client.delete("/v1/items", params=asked).status_code == 204
     assert client.get("/v1/items", params=asked).json() == {"item": None}

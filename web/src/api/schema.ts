@@ -209,7 +209,7 @@ export interface paths {
         put?: never;
         /**
          * Report whether a memory was useful.
-         * @description The verdict counts for the gate, which injects a memory less often that was not useful. With `trace_id` it also counts in charts and for `POST /v1/tune`.
+         * @description A useful memory counts as used; one that was not useful becomes less important. With `trace_id` the verdict also counts in charts and for `POST /v1/tune`.
          */
         post: operations["rate_memory"];
         delete?: never;
@@ -371,7 +371,7 @@ export interface paths {
         };
         /**
          * Get the project of a folder, and other projects that may belong to it.
-         * @description `related` lists projects with the same history or remote, whose memories the user may share with this folder; `notice` is the question that is open.
+         * @description `related` lists projects whose memories may belong to this folder, such as another clone with the same git remote; `notice` is the question that the user has not answered.
          */
         get: operations["get_folder_project"];
         put?: never;
@@ -531,7 +531,7 @@ export interface paths {
         };
         /**
          * List the teams of the user on the server.
-         * @description Each team has the user's role and the projects whose memories may be shared with it.
+         * @description Each team has the user's role; an organization also lists its projects, whose memories may be shared.
          */
         get: operations["list_teams"];
         put?: never;
@@ -615,7 +615,7 @@ export interface paths {
         };
         /**
          * List the members of a team.
-         * @description Each member has a name, a role, and the time when they joined.
+         * @description Each member has a name, a role, and whether they have joined.
          */
         get: operations["list_members"];
         put?: never;
@@ -823,7 +823,7 @@ export interface paths {
         };
         /**
          * Get what is known of the sync of this home, without asking the server.
-         * @description It has the account, the device, the last exchange and the last error. `login` is null if this home is not logged in.
+         * @description It has the account, the device, the last exchange and the last error. `logged_in` says whether there is a login.
          */
         get: operations["get_sync"];
         put?: never;
@@ -1273,7 +1273,7 @@ export interface paths {
         put?: never;
         /**
          * Fit the levels before a prompt to this store, without labels.
-         * @description It measures how often the user's own prompts meet memories by chance, and sets the levels `quiet`, `balanced` and `eager` to bounded rates of such injections. Without `apply` it only reports.
+         * @description It measures how often prompts meet memories that do not belong to them, and fits the levels `quiet`, `balanced` and `eager` to bounded rates of such injections. Without `apply` it only reports.
          */
         post: operations["tune"];
         delete?: never;
@@ -1591,7 +1591,7 @@ export interface paths {
         };
         /**
          * List the settings that differ from the defaults.
-         * @description Each row has the default, the value that holds, and the layer that set it.
+         * @description Each row has the value that holds, its layer, and the value of every layer.
          */
         get: operations["list_setting_differences"];
         put?: never;
@@ -1631,7 +1631,7 @@ export interface paths {
         };
         /**
          * Get one setting by its dotted name: the layer that won, and the value of each layer.
-         * @description Layers are, from the weakest: defaults, preset, the user's file, the project's file, the agent, the environment.
+         * @description Layers are listed from the weakest to the strongest; docs/reference/settings.md explains them.
          */
         get: operations["explain_setting"];
         put?: never;
@@ -1671,7 +1671,7 @@ export interface paths {
         };
         /**
          * Get one agent: its effective injection settings, and whether it overrides them.
-         * @description `overridden` says whether the agent has injection settings of its own.
+         * @description `memory_injection_overridden` says whether the agent has injection settings of its own.
          */
         get: operations["get_agent"];
         put?: never;
@@ -2090,10 +2090,19 @@ export interface components {
         Agents: {
             /** Agents */
             agents: components["schemas"]["AgentSettings"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * AskToShare
          * @description A memory to share.
+         * @example {
+         *       "id": "mem_1m8ckh677vmf88sk",
+         *       "team": "acme/core"
+         *     }
          */
         AskToShare: {
             /**
@@ -2187,6 +2196,12 @@ export interface components {
         /**
          * AtFolder
          * @description A working folder.
+         * @example {
+         *       "cwd": "/home/ana/second-clone"
+         *     }
+         * @example {
+         *       "cwd": "/work/shop"
+         *     }
          */
         AtFolder: {
             /**
@@ -2220,10 +2235,22 @@ export interface components {
         AuditView: {
             /** Entries */
             entries: components["schemas"]["AuditEntry"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * Backfill
          * @description Learn from past transcripts.
+         * @example {
+         *       "paths": [
+         *         "/home/ana/s-40.jsonl"
+         *       ],
+         *       "named": true,
+         *       "cwd": "/work/shop"
+         *     }
          */
         Backfill: {
             /**
@@ -2278,6 +2305,9 @@ export interface components {
         /**
          * Backup
          * @description Where the copy goes.
+         * @example {
+         *       "target": "/home/ana/tacit-2026-11-26.db"
+         *     }
          */
         Backup: {
             /**
@@ -2289,6 +2319,9 @@ export interface components {
         /**
          * BeginJob
          * @description Which long work.
+         * @example {
+         *       "name": "reindex"
+         *     }
          */
         BeginJob: {
             /**
@@ -2301,6 +2334,9 @@ export interface components {
         /**
          * BeginRescan
          * @description Take secrets out of everything stored, by the rules that hold now.
+         * @example {
+         *       "dry_run": true
+         *     }
          */
         BeginRescan: {
             /**
@@ -2313,6 +2349,10 @@ export interface components {
         /**
          * BeginSignIn
          * @description A server at which the user begins a single sign-on.
+         * @example {
+         *       "url": "https://tacit.example.com",
+         *       "name": "laptop"
+         *     }
          */
         BeginSignIn: {
             /**
@@ -2536,6 +2576,11 @@ export interface components {
         /**
          * ChangeAgent
          * @description An agent's injection settings.
+         * @example {
+         *       "memory_injection": {
+         *         "level": "quiet"
+         *       }
+         *     }
          */
         ChangeAgent: {
             /**
@@ -2580,10 +2625,20 @@ export interface components {
         ChangeLog: {
             /** Changes */
             changes: components["schemas"]["ChangeEntry"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * ChangeSettings
          * @description Values for one layer.
+         * @example {
+         *       "values": {
+         *         "recall.level": "quiet"
+         *       }
+         *     }
          */
         ChangeSettings: {
             /**
@@ -2779,6 +2834,9 @@ export interface components {
         /**
          * Decide
          * @description A decision on one statement of the review queue.
+         * @example {
+         *       "action": "accept"
+         *     }
          */
         Decide: {
             /**
@@ -2803,6 +2861,15 @@ export interface components {
         /**
          * DecideAll
          * @description The same decision on many entries of the review queue, as one change.
+         * @example {
+         *       "action": "reject",
+         *       "where": {
+         *         "cause": [
+         *           "import"
+         *         ]
+         *       },
+         *       "count": 1
+         *     }
          */
         DecideAll: {
             /**
@@ -2832,6 +2899,10 @@ export interface components {
         /**
          * DecideRequest
          * @description A decision on a request to share.
+         * @example {
+         *       "id": "req_1m8ckhaxecatgd55",
+         *       "decision": "accept"
+         *     }
          */
         DecideRequest: {
             /**
@@ -2979,6 +3050,12 @@ export interface components {
         DevicesView: {
             /** Devices */
             devices: components["schemas"]["DeviceView"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             * @default null
+             */
+            next_cursor: string | null;
         };
         /**
          * Differences
@@ -2999,17 +3076,19 @@ export interface components {
             text: string;
         };
         /**
-         * Digests
-         * @description Digests, newest first. `reason` = why there is none at all, or why the newest session has none yet.
+         * DigestPage
+         * @description Digests, newest first. `reason` says why there is none at all, or why the newest session has none yet.
          */
-        Digests: {
+        DigestPage: {
             /** Digests */
             digests: components["schemas"]["SessionDigest"][];
-            /**
-             * Reason
-             * @default
-             */
+            /** Reason */
             reason: string;
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * DivergenceAlert
@@ -3122,6 +3201,9 @@ export interface components {
         /**
          * Edit
          * @description Change a memory; what is left out stays.
+         * @example {
+         *       "content": "Run `make check` before every commit."
+         *     }
          */
         Edit: {
             /**
@@ -3483,6 +3565,10 @@ export interface components {
         /**
          * Feedback
          * @description Whether a memory was of use.
+         * @example {
+         *       "useful": true,
+         *       "trace_id": "trc_1m8ckh6yp7dxqzh8"
+         *     }
          */
         Feedback: {
             /**
@@ -3555,6 +3641,11 @@ export interface components {
         /**
          * FinishSignIn
          * @description A single sign-on that was begun.
+         * @example {
+         *       "url": "https://tacit.example.com",
+         *       "login": "lgn_7",
+         *       "secret": "s3cr3t-of-the-login"
+         *     }
          */
         FinishSignIn: {
             /**
@@ -3762,6 +3853,12 @@ export interface components {
         /**
          * Import
          * @description What to import, and how.
+         * @example {
+         *       "content": "{\"results\": [{\"id\": \"a1\", \"memory\": \"Prefers tabs over spaces\", \"created_at\": \"2026-01-02T03:04:05Z\"}]}",
+         *       "name": "mem0.json",
+         *       "cwd": "/work/shop",
+         *       "dry_run": true
+         *     }
          */
         Import: {
             /**
@@ -3945,6 +4042,9 @@ export interface components {
         /**
          * InitProject
          * @description A project to set up.
+         * @example {
+         *       "cwd": "/work/shop"
+         *     }
          */
         InitProject: {
             /**
@@ -3968,6 +4068,11 @@ export interface components {
         /**
          * Inject
          * @description A prompt of a conversation that a program keeps.
+         * @example {
+         *       "text": "Commit the fix of the rounding.",
+         *       "session_id": "chat-7",
+         *       "cwd": "/work/shop"
+         *     }
          */
         Inject: {
             /**
@@ -4147,6 +4252,11 @@ export interface components {
         ItemList: {
             /** Items */
             items: components["schemas"]["ItemView"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * ItemView
@@ -4551,6 +4661,11 @@ export interface components {
         /**
          * LogIn
          * @description A server's account to join.
+         * @example {
+         *       "url": "https://tacit.example.com",
+         *       "code": "ana-q1h53734",
+         *       "name": "laptop"
+         *     }
          */
         LogIn: {
             /**
@@ -4697,6 +4812,12 @@ export interface components {
         MembersView: {
             /** Members */
             members: components["schemas"]["MemberView"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             * @default null
+             */
+            next_cursor: string | null;
         };
         /**
          * MemoryPage
@@ -4785,6 +4906,9 @@ export interface components {
         /**
          * MergeInto
          * @description Which memory says the same.
+         * @example {
+         *       "into": "mem_1m8ckh6jcjrqkeyw"
+         *     }
          */
         MergeInto: {
             /**
@@ -4881,6 +5005,9 @@ export interface components {
         /**
          * Mute
          * @description Stop or resume injecting.
+         * @example {
+         *       "muted": true
+         *     }
          */
         Mute: {
             /**
@@ -4907,6 +5034,11 @@ export interface components {
         NamespaceList: {
             /** Namespaces */
             namespaces: string[][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * NamingStatus
@@ -4973,6 +5105,12 @@ export interface components {
         /**
          * NewMember
          * @description A person to add to a team, or a member whose role or name changes.
+         * @example {
+         *       "team": "acme/core",
+         *       "principal": "bo",
+         *       "name": "Bo Li",
+         *       "role": "reviewer"
+         *     }
          */
         NewMember: {
             /**
@@ -5001,6 +5139,12 @@ export interface components {
         /**
          * NewServiceAccount
          * @description A service account to make, or to give a new token.
+         * @example {
+         *       "team": "acme",
+         *       "name": "ci",
+         *       "role": "reader",
+         *       "days": 30
+         *     }
          */
         NewServiceAccount: {
             /**
@@ -5129,6 +5273,12 @@ export interface components {
         /**
          * OfTeam
          * @description A team on the server.
+         * @example {
+         *       "team": "acme/core"
+         *     }
+         * @example {
+         *       "team": "acme"
+         *     }
          */
         OfTeam: {
             /**
@@ -5161,6 +5311,10 @@ export interface components {
         /**
          * OneMember
          * @description A member of a team.
+         * @example {
+         *       "team": "acme/core",
+         *       "principal": "bo"
+         *     }
          */
         OneMember: {
             /**
@@ -5309,6 +5463,14 @@ export interface components {
         /**
          * Problem
          * @description An error (RFC 9457). `code` is stable; `hint` says what to do.
+         * @example {
+         *       "code": "not_found",
+         *       "detail": "No memory is called 'mem_0000'.",
+         *       "hint": "GET /v1/memories lists them.",
+         *       "status": 404,
+         *       "title": "Not found",
+         *       "type": "urn:tacit:error:not_found"
+         *     }
          */
         Problem: {
             /** Type */
@@ -5417,6 +5579,11 @@ export interface components {
         Projects: {
             /** Projects */
             projects: components["schemas"]["ProjectRow"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * PromptEvent
@@ -5509,6 +5676,10 @@ export interface components {
         /**
          * Purge
          * @description What to forget for good: memories, a project, a session, a source, or what holds words; one of these.
+         * @example {
+         *       "text": "dark theme",
+         *       "dry_run": true
+         *     }
          */
         Purge: {
             /**
@@ -5623,6 +5794,17 @@ export interface components {
         /**
          * PutItem
          * @description An item to store.
+         * @example {
+         *       "namespace": [
+         *         "shop",
+         *         "ana"
+         *       ],
+         *       "key": "theme",
+         *       "value": {
+         *         "name": "dark"
+         *       },
+         *       "text": "Ana prefers the dark theme."
+         *     }
          */
         PutItem: {
             /**
@@ -5663,6 +5845,12 @@ export interface components {
         /**
          * Recall
          * @description Ask the memory.
+         * @example {
+         *       "text": "commit the fix",
+         *       "cwd": "/work/shop",
+         *       "surface": "prompt",
+         *       "previous": "The rounding is fixed."
+         *     }
          */
         Recall: {
             /**
@@ -5945,10 +6133,21 @@ export interface components {
             relations: components["schemas"]["Relation"][];
             /** Memories */
             memories: components["schemas"]["MemoryView"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * Remember
          * @description Store a statement.
+         * @example {
+         *       "content": "Run `make lint` before every commit.",
+         *       "when": "commit",
+         *       "cwd": "/work/shop",
+         *       "pinned": true
+         *     }
          */
         Remember: {
             /**
@@ -6038,6 +6237,10 @@ export interface components {
         /**
          * RemoveTeamProject
          * @description A project whose memories may no longer be shared.
+         * @example {
+         *       "team": "acme/core",
+         *       "remote": "example.org/shop"
+         *     }
          */
         RemoveTeamProject: {
             /**
@@ -6061,6 +6264,12 @@ export interface components {
         /**
          * Replace
          * @description A memory's every part that can be edited; what is left out gets the value it would have without you.
+         * @example {
+         *       "content": "Run `make lint` before every commit.",
+         *       "kind": "preference",
+         *       "scope": "project:shop-73774d71f4",
+         *       "importance": 0.8
+         *     }
          */
         Replace: {
             /**
@@ -6307,6 +6516,10 @@ export interface components {
         /**
          * Restore
          * @description The backup that becomes the store.
+         * @example {
+         *       "source": "/home/ana/tacit-2026-11-26.db",
+         *       "dry_run": true
+         *     }
          */
         Restore: {
             /**
@@ -6470,6 +6683,9 @@ export interface components {
         /**
          * Revoke
          * @description A device to refuse.
+         * @example {
+         *       "device": "tablet"
+         *     }
          */
         Revoke: {
             /**
@@ -6501,6 +6717,13 @@ export interface components {
         /**
          * SearchItems
          * @description A search for items.
+         * @example {
+         *       "prefix": [
+         *         "shop"
+         *       ],
+         *       "query": "which theme",
+         *       "limit": 5
+         *     }
          */
         SearchItems: {
             /**
@@ -6535,6 +6758,12 @@ export interface components {
              * @default 0
              */
             offset?: number;
+            /**
+             * Cursor
+             * @description `next_cursor` of the part before, instead of `offset`
+             * @default null
+             */
+            cursor?: string | null;
         };
         /**
          * SentRequests
@@ -6857,6 +7086,11 @@ export interface components {
         /**
          * Share
          * @description A memory to write into the team's folder.
+         * @example {
+         *       "id": "mem_1m8ckh677vmf88sk",
+         *       "cwd": "/work/shop",
+         *       "by": "Ana Ruiz"
+         *     }
          */
         Share: {
             /**
@@ -6963,6 +7197,11 @@ export interface components {
         ShareRequestsView: {
             /** Requests */
             requests: components["schemas"]["ShareRequest"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * SharedFile
@@ -7634,6 +7873,9 @@ export interface components {
         /**
          * Supersede
          * @description Another statement in its place.
+         * @example {
+         *       "content": "The billing port is 9090."
+         *     }
          */
         Supersede: {
             /**
@@ -7784,6 +8026,10 @@ export interface components {
         /**
          * TeamFolderProject
          * @description A team, and the folder of a project whose memories it may share.
+         * @example {
+         *       "team": "acme/core",
+         *       "cwd": "/work/shop"
+         *     }
          */
         TeamFolderProject: {
             /**
@@ -8296,6 +8542,12 @@ export interface components {
         /**
          * TraceFeedback
          * @description The owner's word on a recall.
+         * @example {
+         *       "useful": true,
+         *       "memory_ids": [
+         *         "mem_1m8ckh677vmf88sk"
+         *       ]
+         *     }
          */
         TraceFeedback: {
             /**
@@ -8396,6 +8648,11 @@ export interface components {
             traces: components["schemas"]["TraceView"][];
             /** Replayed */
             replayed: components["schemas"]["Replayed"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * TranscriptInfo
@@ -8447,6 +8704,11 @@ export interface components {
         Transcripts: {
             /** Transcripts */
             transcripts: components["schemas"]["TranscriptInfo"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * Trigger
@@ -8543,6 +8805,9 @@ export interface components {
         /**
          * Tune
          * @description Fit the levels before a prompt to this store, and the cosine bars of the preset to an embedder of the user's own.
+         * @example {
+         *       "bound": 0.12
+         *     }
          */
         Tune: {
             /**
@@ -8691,6 +8956,9 @@ export interface components {
         /**
          * Undo
          * @description Take back one change.
+         * @example {
+         *       "id": "chg_1m8ckh6qetf2e718"
+         *     }
          */
         Undo: {
             /**
@@ -8721,6 +8989,10 @@ export interface components {
         /**
          * Unshare
          * @description A memory whose file is to be removed.
+         * @example {
+         *       "id": "mem_1m8ckh677vmf88sk",
+         *       "cwd": "/work/shop"
+         *     }
          */
         Unshare: {
             /**
@@ -8737,6 +9009,9 @@ export interface components {
         /**
          * UnshareMemory
          * @description A memory that teams stop sharing.
+         * @example {
+         *       "id": "mem_1m8ckh677vmf88sk"
+         *     }
          */
         UnshareMemory: {
             /**
@@ -8823,6 +9098,12 @@ export interface components {
         Verdicts: {
             /** Verdicts */
             verdicts: components["schemas"]["Verdict"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             * @default null
+             */
+            next_cursor: string | null;
         };
         /**
          * Versions
@@ -8831,10 +9112,19 @@ export interface components {
         Versions: {
             /** Versions */
             versions: components["schemas"]["MemoryView"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * WriteExport
          * @description An export, and where it goes.
+         * @example {
+         *       "target": "/home/ana/memories.md",
+         *       "format": "markdown"
+         *     }
          */
         WriteExport: {
             /**
@@ -8875,6 +9165,10 @@ export interface components {
         /**
          * WriteUps
          * @description Have a session that waits written up by the language model.
+         * @example {
+         *       "past": true,
+         *       "dry_run": true
+         *     }
          */
         WriteUps: {
             /**
@@ -9076,6 +9370,84 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "add",
+                     *           "reason": "new",
+                     *           "cause": "new",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh677vmf88sk",
+                     *             "kind": "preference",
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Run `make lint` before every commit.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469282,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469287,
+                     *             "updated_at_ms": 1795719469287,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "commit",
+                     *                   1
+                     *                 ]
+                     *               ],
+                     *               "objects": [],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1,
+                     *               "maker": "user",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [
+                     *               {
+                     *                 "kind": "command",
+                     *                 "key": "make lint"
+                     *               }
+                     *             ],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 9,
+                     *             "pinned": true,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "13d34b4e3b2ede2a",
+                     *             "etag": "6c647ff8ad6e362e4145"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8ckh6f72a0qpkc"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
@@ -9119,11 +9491,20 @@ export interface operations {
     list_memories: {
         parameters: {
             query?: {
-                /** @description only memories visible from this folder; default: all */
+                /**
+                 * @description only memories visible from this folder; default: all
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description files in use, for path scopes */
                 path?: string[];
-                /** @description only these kinds */
+                /**
+                 * @description only these kinds
+                 * @example [
+                 *       "preference",
+                 *       "decision"
+                 *     ]
+                 */
                 kind?: string[];
                 /** @description only these states; `all` for any */
                 status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
@@ -9143,7 +9524,10 @@ export interface operations {
                 pinned?: boolean;
                 /** @description sort key, greatest first; ties newest first; default: `created` */
                 order?: "created" | "updated" | "importance" | "used";
-                /** @description most memories in one answer */
+                /**
+                 * @description most memories in one answer
+                 * @example 2
+                 */
                 limit?: number;
                 /** @description number of memories to skip */
                 offset?: number;
@@ -9162,6 +9546,151 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memories": [
+                     *         {
+                     *           "id": "mem_1m8ckh6jcjrqkeyw",
+                     *           "kind": "decision",
+                     *           "content": "Amounts are integer cents; never floats.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "Amounts are integer cents; never floats.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469641,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469644,
+                     *           "updated_at_ms": 1795719469644,
+                     *           "importance": 0.8,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "edit_code",
+                     *                 0.4
+                     *               ],
+                     *               [
+                     *                 "implement_feature",
+                     *                 0.25
+                     *               ]
+                     *             ],
+                     *             "objects": [
+                     *               "amounts",
+                     *               "integer"
+                     *             ],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1.84,
+                     *             "maker": "local",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 8,
+                     *           "pinned": false,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "8058c744e07b7782",
+                     *           "etag": "c38cbdd644ac00825db2"
+                     *         },
+                     *         {
+                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "kind": "preference",
+                     *           "content": "Run `make lint` before every commit.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "Run `make lint` before every commit.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469287,
+                     *           "updated_at_ms": 1795719469287,
+                     *           "importance": 0.8,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "commit",
+                     *                 1
+                     *               ]
+                     *             ],
+                     *             "objects": [],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1,
+                     *             "maker": "user",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [
+                     *             {
+                     *               "kind": "command",
+                     *               "key": "make lint"
+                     *             }
+                     *           ],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 9,
+                     *           "pinned": true,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "13d34b4e3b2ede2a",
+                     *           "etag": "6c647ff8ad6e362e4145"
+                     *         }
+                     *       ],
+                     *       "limit": 2,
+                     *       "offset": 0,
+                     *       "next_offset": null,
+                     *       "next_cursor": null,
+                     *       "total": 2
+                     *     }
+                     */
                     "application/json": components["schemas"]["MemoryPage"];
                 };
             };
@@ -9176,9 +9705,15 @@ export interface operations {
     search_memories: {
         parameters: {
             query: {
-                /** @description words */
+                /**
+                 * @description words
+                 * @example how are amounts stored
+                 */
                 text: string;
-                /** @description only memories visible from this folder; default: all */
+                /**
+                 * @description only memories visible from this folder; default: all
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description only these scopes */
                 scope?: string[];
@@ -9201,6 +9736,85 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "hits": [
+                     *         {
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "content": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Amounts are integer cents; never floats.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469644,
+                     *             "updated_at_ms": 1795719469644,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.4
+                     *                 ],
+                     *                 [
+                     *                   "implement_feature",
+                     *                   0.25
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.84,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8058c744e07b7782",
+                     *             "etag": "c38cbdd644ac00825db2"
+                     *           },
+                     *           "score": 0.032787,
+                     *           "by_words": 1,
+                     *           "by_meaning": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Hits"];
                 };
             };
@@ -9220,7 +9834,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9233,6 +9850,77 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_1m8ckh677vmf88sk",
+                     *         "kind": "preference",
+                     *         "content": "Run `make lint` before every commit.",
+                     *         "scope": "project:shop-73774d71f4",
+                     *         "provenance": {
+                     *           "tier": "user",
+                     *           "source": "api",
+                     *           "host": "",
+                     *           "session_id": "",
+                     *           "turn": 0,
+                     *           "span": "Run `make lint` before every commit.",
+                     *           "extractor": "",
+                     *           "original_tier": null,
+                     *           "author": "",
+                     *           "speaker": "user"
+                     *         },
+                     *         "validity": {
+                     *           "valid_from_ms": 1795719469282,
+                     *           "valid_to_ms": null,
+                     *           "superseded_by": null
+                     *         },
+                     *         "created_at_ms": 1795719469287,
+                     *         "updated_at_ms": 1795719469287,
+                     *         "importance": 0.8,
+                     *         "confidence": 1,
+                     *         "trigger": {
+                     *           "always": false,
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "objects": [],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "tools": [],
+                     *           "topics": [],
+                     *           "phrases": [],
+                     *           "breadth": 1,
+                     *           "maker": "user",
+                     *           "blocking": false
+                     *         },
+                     *         "status": "active",
+                     *         "sensitivity": "project",
+                     *         "entities": [
+                     *           {
+                     *             "kind": "command",
+                     *             "key": "make lint"
+                     *           }
+                     *         ],
+                     *         "files": [],
+                     *         "error_signature": "",
+                     *         "frequency": 1,
+                     *         "use_count": 0,
+                     *         "shown_count": 0,
+                     *         "tokens": 9,
+                     *         "pinned": true,
+                     *         "evidence": [],
+                     *         "proofs": 0,
+                     *         "branch": null,
+                     *         "content_hash": "13d34b4e3b2ede2a",
+                     *         "etag": "6c647ff8ad6e362e4145"
+                     *       },
+                     *       "change_id": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
@@ -9261,7 +9949,10 @@ export interface operations {
                 "If-Match": string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9279,6 +9970,77 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_1m8ckh677vmf88sk",
+                     *         "kind": "preference",
+                     *         "content": "Run `make lint` before every commit.",
+                     *         "scope": "project:shop-73774d71f4",
+                     *         "provenance": {
+                     *           "tier": "user",
+                     *           "source": "api",
+                     *           "host": "",
+                     *           "session_id": "",
+                     *           "turn": 0,
+                     *           "span": "Run `make lint` before every commit.",
+                     *           "extractor": "",
+                     *           "original_tier": null,
+                     *           "author": "",
+                     *           "speaker": "user"
+                     *         },
+                     *         "validity": {
+                     *           "valid_from_ms": 1795719469282,
+                     *           "valid_to_ms": null,
+                     *           "superseded_by": null
+                     *         },
+                     *         "created_at_ms": 1795719469287,
+                     *         "updated_at_ms": 1795719469702,
+                     *         "importance": 0.8,
+                     *         "confidence": 1,
+                     *         "trigger": {
+                     *           "always": false,
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "objects": [],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "tools": [],
+                     *           "topics": [],
+                     *           "phrases": [],
+                     *           "breadth": 1,
+                     *           "maker": "user",
+                     *           "blocking": false
+                     *         },
+                     *         "status": "active",
+                     *         "sensitivity": "project",
+                     *         "entities": [
+                     *           {
+                     *             "kind": "command",
+                     *             "key": "make lint"
+                     *           }
+                     *         ],
+                     *         "files": [],
+                     *         "error_signature": "",
+                     *         "frequency": 1,
+                     *         "use_count": 0,
+                     *         "shown_count": 0,
+                     *         "tokens": 9,
+                     *         "pinned": false,
+                     *         "evidence": [],
+                     *         "proofs": 0,
+                     *         "branch": null,
+                     *         "content_hash": "13d34b4e3b2ede2a",
+                     *         "etag": "02d5ca2343cadf85c74c"
+                     *       },
+                     *       "change_id": "chg_1m8ckh6m73q0ty7s"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
@@ -9316,7 +10078,10 @@ export interface operations {
     forget_memory: {
         parameters: {
             query?: {
-                /** @description kept in the history */
+                /**
+                 * @description kept in the history
+                 * @example no longer true
+                 */
                 reason?: string;
             };
             header?: {
@@ -9324,7 +10089,10 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh6jcjrqkeyw
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9337,6 +10105,81 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_1m8ckh6jcjrqkeyw",
+                     *         "kind": "decision",
+                     *         "content": "Amounts are integer cents; never floats.",
+                     *         "scope": "project:shop-73774d71f4",
+                     *         "provenance": {
+                     *           "tier": "user",
+                     *           "source": "api",
+                     *           "host": "",
+                     *           "session_id": "",
+                     *           "turn": 0,
+                     *           "span": "Amounts are integer cents; never floats.",
+                     *           "extractor": "",
+                     *           "original_tier": null,
+                     *           "author": "",
+                     *           "speaker": "user"
+                     *         },
+                     *         "validity": {
+                     *           "valid_from_ms": 1795719469641,
+                     *           "valid_to_ms": null,
+                     *           "superseded_by": null
+                     *         },
+                     *         "created_at_ms": 1795719469644,
+                     *         "updated_at_ms": 1795719469754,
+                     *         "importance": 0.8,
+                     *         "confidence": 1,
+                     *         "trigger": {
+                     *           "always": false,
+                     *           "actions": [
+                     *             [
+                     *               "edit_code",
+                     *               0.4
+                     *             ],
+                     *             [
+                     *               "implement_feature",
+                     *               0.25
+                     *             ]
+                     *           ],
+                     *           "objects": [
+                     *             "amounts",
+                     *             "integer"
+                     *           ],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "tools": [],
+                     *           "topics": [],
+                     *           "phrases": [],
+                     *           "breadth": 1.84,
+                     *           "maker": "local",
+                     *           "blocking": false
+                     *         },
+                     *         "status": "active",
+                     *         "sensitivity": "project",
+                     *         "entities": [],
+                     *         "files": [],
+                     *         "error_signature": "",
+                     *         "frequency": 2,
+                     *         "use_count": 0,
+                     *         "shown_count": 0,
+                     *         "tokens": 8,
+                     *         "pinned": false,
+                     *         "evidence": [
+                     *           "Prices are kept as whole cents."
+                     *         ],
+                     *         "proofs": 0,
+                     *         "branch": null,
+                     *         "content_hash": "8058c744e07b7782",
+                     *         "etag": "aba70771e8959df178ff"
+                     *       },
+                     *       "change_id": "chg_1m8ckh6qetf2e718"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
@@ -9375,7 +10218,10 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9393,6 +10239,77 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_1m8ckh677vmf88sk",
+                     *         "kind": "preference",
+                     *         "content": "Run `make check` before every commit.",
+                     *         "scope": "project:shop-73774d71f4",
+                     *         "provenance": {
+                     *           "tier": "user",
+                     *           "source": "api",
+                     *           "host": "",
+                     *           "session_id": "",
+                     *           "turn": 0,
+                     *           "span": "Run `make lint` before every commit.",
+                     *           "extractor": "",
+                     *           "original_tier": null,
+                     *           "author": "",
+                     *           "speaker": "user"
+                     *         },
+                     *         "validity": {
+                     *           "valid_from_ms": 1795719469282,
+                     *           "valid_to_ms": null,
+                     *           "superseded_by": null
+                     *         },
+                     *         "created_at_ms": 1795719469287,
+                     *         "updated_at_ms": 1795719469693,
+                     *         "importance": 0.8,
+                     *         "confidence": 1,
+                     *         "trigger": {
+                     *           "always": false,
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "objects": [],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "tools": [],
+                     *           "topics": [],
+                     *           "phrases": [],
+                     *           "breadth": 1,
+                     *           "maker": "user",
+                     *           "blocking": false
+                     *         },
+                     *         "status": "active",
+                     *         "sensitivity": "project",
+                     *         "entities": [
+                     *           {
+                     *             "kind": "command",
+                     *             "key": "make check"
+                     *           }
+                     *         ],
+                     *         "files": [],
+                     *         "error_signature": "",
+                     *         "frequency": 1,
+                     *         "use_count": 0,
+                     *         "shown_count": 0,
+                     *         "tokens": 9,
+                     *         "pinned": true,
+                     *         "evidence": [],
+                     *         "proofs": 0,
+                     *         "branch": null,
+                     *         "content_hash": "f57bf53804883f79",
+                     *         "etag": "76b3e6f9f56e7de3f154"
+                     *       },
+                     *       "change_id": "chg_1m8ckh6m1vj0gq7h"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
@@ -9436,7 +10353,10 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh6mb9b6p30b
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9454,6 +10374,90 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "supersede",
+                     *           "reason": "replaced by you",
+                     *           "cause": "replaced_by_user",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "kind": "fact",
+                     *             "content": "The billing port is 9090.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "The billing port is 9090.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469717,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469717,
+                     *             "updated_at_ms": 1795719469717,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "run_command",
+                     *                   0.23
+                     *                 ],
+                     *                 [
+                     *                   "debug_investigate",
+                     *                   0.14
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "billing",
+                     *                 "port"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.29,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8731acb31eb5c842",
+                     *             "etag": "2f7d4faeda7a9af594b5"
+                     *           },
+                     *           "old_id": "mem_1m8ckh6mb9b6p30b",
+                     *           "at_ms": 1795719469717,
+                     *           "further": [],
+                     *           "contested": []
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8ckh6msv4va8q0"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
@@ -9503,7 +10507,10 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh6n7n1v687m
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9521,6 +10528,161 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "merge",
+                     *           "reason": "mem_1m8ckh6n7n1v687m says the same, by review",
+                     *           "cause": "merged_by_review",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "content": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Amounts are integer cents; never floats.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469644,
+                     *             "updated_at_ms": 1795719469754,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.4
+                     *                 ],
+                     *                 [
+                     *                   "implement_feature",
+                     *                   0.25
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.84,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [
+                     *               "Prices are kept as whole cents."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8058c744e07b7782",
+                     *             "etag": "aba70771e8959df178ff"
+                     *           }
+                     *         },
+                     *         {
+                     *           "change": "edit",
+                     *           "reason": "merged into mem_1m8ckh6jcjrqkeyw in review",
+                     *           "cause": "merged_into",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6n7n1v687m",
+                     *             "kind": "fact",
+                     *             "content": "Prices are kept as whole cents.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Prices are kept as whole cents.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469735,
+                     *               "valid_to_ms": 1795719469754,
+                     *               "superseded_by": "mem_1m8ckh6jcjrqkeyw"
+                     *             },
+                     *             "created_at_ms": 1795719469735,
+                     *             "updated_at_ms": 1795719469754,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "data_storage",
+                     *                   0.21
+                     *                 ],
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.16
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "prices",
+                     *                 "cents"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.53,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "superseded",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 7,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "4258e057c6c02195",
+                     *             "etag": "9c0d1f2ea582f71c6664"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8ckh6ntpynvk2m"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
@@ -9556,10 +10718,18 @@ export interface operations {
     };
     list_memory_versions: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9572,6 +10742,145 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "versions": [
+                     *         {
+                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "kind": "preference",
+                     *           "content": "Run `make lint` before every commit.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "Run `make lint` before every commit.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469287,
+                     *           "updated_at_ms": 1795719469287,
+                     *           "importance": 0.8,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "commit",
+                     *                 1
+                     *               ]
+                     *             ],
+                     *             "objects": [],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1,
+                     *             "maker": "user",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [
+                     *             {
+                     *               "kind": "command",
+                     *               "key": "make lint"
+                     *             }
+                     *           ],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 9,
+                     *           "pinned": true,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "13d34b4e3b2ede2a",
+                     *           "etag": "6c647ff8ad6e362e4145"
+                     *         },
+                     *         {
+                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "kind": "preference",
+                     *           "content": "Run `make check` before every commit.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "Run `make lint` before every commit.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469287,
+                     *           "updated_at_ms": 1795719469693,
+                     *           "importance": 0.8,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "commit",
+                     *                 1
+                     *               ]
+                     *             ],
+                     *             "objects": [],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1,
+                     *             "maker": "user",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [
+                     *             {
+                     *               "kind": "command",
+                     *               "key": "make check"
+                     *             }
+                     *           ],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 9,
+                     *           "pinned": true,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "f57bf53804883f79",
+                     *           "etag": "76b3e6f9f56e7de3f154"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Versions"];
                 };
             };
@@ -9594,10 +10903,18 @@ export interface operations {
     };
     list_memory_relations: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh6mb9b6p30b
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9610,6 +10927,89 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "relations": [
+                     *         {
+                     *           "source_id": "mem_1m8ckh6mnvvt5yb4",
+                     *           "target_id": "mem_1m8ckh6mb9b6p30b",
+                     *           "type": "updates",
+                     *           "weight": 1
+                     *         }
+                     *       ],
+                     *       "memories": [
+                     *         {
+                     *           "id": "mem_1m8ckh6mnvvt5yb4",
+                     *           "kind": "fact",
+                     *           "content": "The billing port is 9090.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "The billing port is 9090.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469717,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469717,
+                     *           "updated_at_ms": 1795719469717,
+                     *           "importance": 0.5,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "run_command",
+                     *                 0.23
+                     *               ],
+                     *               [
+                     *                 "debug_investigate",
+                     *                 0.14
+                     *               ]
+                     *             ],
+                     *             "objects": [
+                     *               "billing",
+                     *               "port"
+                     *             ],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1.29,
+                     *             "maker": "local",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 8,
+                     *           "pinned": false,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "8731acb31eb5c842",
+                     *           "etag": "2f7d4faeda7a9af594b5"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Relations"];
                 };
             };
@@ -9640,7 +11040,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9653,6 +11056,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "exposures": [
+                     *         {
+                     *           "session": "library/chat-7",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "surface": "prompt",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "tokens": 15,
+                     *           "at_ms": 1795719470078,
+                     *           "used": null
+                     *         },
+                     *         {
+                     *           "session": "plain/s-41",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "surface": "start",
+                     *           "turn": 0,
+                     *           "epoch": 0,
+                     *           "tokens": 15,
+                     *           "at_ms": 1795719469876,
+                     *           "used": null
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ExposurePage"];
                 };
             };
@@ -9678,7 +11108,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9720,7 +11153,10 @@ export interface operations {
     get_graph: {
         parameters: {
             query?: {
-                /** @description only memories visible from this folder; default: all */
+                /**
+                 * @description only memories visible from this folder; default: all
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description only these scopes */
                 scope?: string[];
@@ -9728,7 +11164,10 @@ export interface operations {
                 kind?: string[];
                 /** @description only these states; `all` for any */
                 status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
-                /** @description most nodes, the newest */
+                /**
+                 * @description most nodes, the newest
+                 * @example 100
+                 */
                 limit?: number;
             };
             header?: never;
@@ -9743,6 +11182,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "graph": {
+                     *         "nodes": [
+                     *           {
+                     *             "id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "kind": "fact",
+                     *             "label": "The billing port is 9090.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "status": "active",
+                     *             "importance": 0.5,
+                     *             "use_count": 0,
+                     *             "created_at_ms": 1795719469717
+                     *           },
+                     *           {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "label": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "status": "active",
+                     *             "importance": 0.8,
+                     *             "use_count": 0,
+                     *             "created_at_ms": 1795719469644
+                     *           }
+                     *         ],
+                     *         "edges": [],
+                     *         "total": 3,
+                     *         "truncated": false
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["GraphView"];
                 };
             };
@@ -9757,7 +11227,17 @@ export interface operations {
     list_changes: {
         parameters: {
             query?: {
-                /** @description only memories visible from this folder; default: all */
+                /**
+                 * @description most changes
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description only memories visible from this folder; default: all
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description only of this memory */
                 id?: string;
@@ -9771,8 +11251,6 @@ export interface operations {
                 since_ms?: number;
                 /** @description before this time */
                 until_ms?: number;
-                /** @description most changes */
-                limit?: number;
             };
             header?: never;
             path?: never;
@@ -9786,6 +11264,301 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change_id": "chg_1m8ckh6qetf2e718",
+                     *           "at_ms": 1795719469806,
+                     *           "reason": "no longer true",
+                     *           "cause": "forgotten",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "content": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Amounts are integer cents; never floats.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_to_ms": 1795719469805,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469644,
+                     *             "updated_at_ms": 1795719469806,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.4
+                     *                 ],
+                     *                 [
+                     *                   "implement_feature",
+                     *                   0.25
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.84,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "retired",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [
+                     *               "Prices are kept as whole cents."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8058c744e07b7782",
+                     *             "etag": "601e3e0805d981013a11"
+                     *           },
+                     *           "before": {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "content": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Amounts are integer cents; never floats.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469644,
+                     *             "updated_at_ms": 1795719469754,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.4
+                     *                 ],
+                     *                 [
+                     *                   "implement_feature",
+                     *                   0.25
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.84,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [
+                     *               "Prices are kept as whole cents."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8058c744e07b7782",
+                     *             "etag": "aba70771e8959df178ff"
+                     *           }
+                     *         },
+                     *         {
+                     *           "change_id": "chg_1m8ckh6ntpynvk2m",
+                     *           "at_ms": 1795719469754,
+                     *           "reason": "merged into mem_1m8ckh6jcjrqkeyw in review",
+                     *           "cause": "merged_into",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6n7n1v687m",
+                     *             "kind": "fact",
+                     *             "content": "Prices are kept as whole cents.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Prices are kept as whole cents.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469735,
+                     *               "valid_to_ms": 1795719469754,
+                     *               "superseded_by": "mem_1m8ckh6jcjrqkeyw"
+                     *             },
+                     *             "created_at_ms": 1795719469735,
+                     *             "updated_at_ms": 1795719469754,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "data_storage",
+                     *                   0.21
+                     *                 ],
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.16
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "prices",
+                     *                 "cents"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.53,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "superseded",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 7,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "4258e057c6c02195",
+                     *             "etag": "9c0d1f2ea582f71c6664"
+                     *           },
+                     *           "before": {
+                     *             "id": "mem_1m8ckh6n7n1v687m",
+                     *             "kind": "fact",
+                     *             "content": "Prices are kept as whole cents.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Prices are kept as whole cents.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469735,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469735,
+                     *             "updated_at_ms": 1795719469735,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "data_storage",
+                     *                   0.21
+                     *                 ],
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.16
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "prices",
+                     *                 "cents"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.53,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 7,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "4258e057c6c02195",
+                     *             "etag": "ee6bafe0816ebc90a765"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "next_cursor": "WzAsIjBhNGZjNTQwMWUzYTFjMDg4NTQ2Y2FiYSJd"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ChangeLog"];
                 };
             };
@@ -9825,6 +11598,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memories": [
+                     *         {
+                     *           "id": "mem_1m8ckh6rvsna119m",
+                     *           "kind": "preference",
+                     *           "scope": "agent:store/shop/ana",
+                     *           "status": "retired",
+                     *           "content": "Ana prefers the dark theme."
+                     *         }
+                     *       ],
+                     *       "sessions": [],
+                     *       "rows": {
+                     *         "memories": 1,
+                     *         "versions": 2
+                     *       },
+                     *       "files": {
+                     *         "/home/ana/tacit-2026-11-26.db": 3
+                     *       },
+                     *       "left": [],
+                     *       "alike": [],
+                     *       "dry_run": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Purged"];
                 };
             };
@@ -9876,6 +11673,88 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "edit",
+                     *           "reason": "undone: no longer true",
+                     *           "cause": "undone",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "content": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Amounts are integer cents; never floats.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469644,
+                     *             "updated_at_ms": 1795719469828,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.4
+                     *                 ],
+                     *                 [
+                     *                   "implement_feature",
+                     *                   0.25
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.84,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [
+                     *               "Prices are kept as whole cents."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8058c744e07b7782",
+                     *             "etag": "64bfce1a8f815e62550d"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8ckh6r5qqkgzsp"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
@@ -9920,6 +11799,13 @@ export interface operations {
     list_review: {
         parameters: {
             query?: {
+                /**
+                 * @description most rows in one answer
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
                 /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description only these kinds */
@@ -9928,16 +11814,17 @@ export interface operations {
                 source?: string[];
                 /** @description only with these trust tiers */
                 tier?: string[];
-                /** @description only these causes: a contradiction, added by an agent, imported, captured and not confirmed */
+                /**
+                 * @description only these causes: a contradiction, added by an agent, imported, captured and not confirmed
+                 * @example [
+                 *       "import"
+                 *     ]
+                 */
                 cause?: ("contradiction" | "agent" | "import" | "unconfirmed" | "branch")[];
                 /** @description only of these projects or other scopes */
                 scope?: string[];
                 /** @description only with all of these words, in any order */
                 text?: string;
-                /** @description most entries */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -9951,6 +11838,195 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "review": [
+                     *         {
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh74qh5d1z05",
+                     *             "kind": "fact",
+                     *             "content": "Parcels go by freight.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "import",
+                     *               "source": "import",
+                     *               "host": "mem0",
+                     *               "session_id": "b1",
+                     *               "turn": 0,
+                     *               "span": "Parcels go by freight.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "import"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1767323045000,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719470231,
+                     *             "updated_at_ms": 1795719470231,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "explain_code",
+                     *                   0.16
+                     *                 ],
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.1
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "parcels",
+                     *                 "freight"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.38,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "quarantined",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 7,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "465ed30d171db881",
+                     *             "etag": "f675f4260ffd3ecb5c2b"
+                     *           },
+                     *           "other": null,
+                     *           "cause": "import",
+                     *           "reason": "imported from mem0, not confirmed by you",
+                     *           "alike": false
+                     *         },
+                     *         {
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh747qqjmwk9",
+                     *             "kind": "fact",
+                     *             "content": "The depot opens at nine.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "import",
+                     *               "source": "import",
+                     *               "host": "mem0",
+                     *               "session_id": "b0",
+                     *               "turn": 0,
+                     *               "span": "The depot opens at nine.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "import"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1767323045000,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719470215,
+                     *             "updated_at_ms": 1795719470215,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "answer_question",
+                     *                   0.18
+                     *                 ],
+                     *                 [
+                     *                   "debug_investigate",
+                     *                   0.14
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "depot",
+                     *                 "opens"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.3,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "quarantined",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 6,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "b5e57729ab147d33",
+                     *             "etag": "9d325236029b2ce21b80"
+                     *           },
+                     *           "other": null,
+                     *           "cause": "import",
+                     *           "reason": "imported from mem0, not confirmed by you",
+                     *           "alike": false
+                     *         }
+                     *       ],
+                     *       "total": 2,
+                     *       "waiting": 2,
+                     *       "groups": {
+                     *         "kind": [
+                     *           {
+                     *             "value": "fact",
+                     *             "count": 2
+                     *           }
+                     *         ],
+                     *         "source": [
+                     *           {
+                     *             "value": "import",
+                     *             "count": 2
+                     *           }
+                     *         ],
+                     *         "tier": [
+                     *           {
+                     *             "value": "import",
+                     *             "count": 2
+                     *           }
+                     *         ],
+                     *         "cause": [
+                     *           {
+                     *             "value": "import",
+                     *             "count": 2
+                     *           }
+                     *         ],
+                     *         "scope": [
+                     *           {
+                     *             "value": "project:shop-73774d71f4",
+                     *             "count": 2
+                     *           }
+                     *         ]
+                     *       },
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReviewQueue"];
                 };
             };
@@ -9981,6 +12057,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "decided": 1,
+                     *       "change_id": "chg_1m8ckh75q3572g4s"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Decided"];
                 };
             };
@@ -10027,7 +12109,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh74qh5d1z05
+                 */
                 id: string;
             };
             cookie?: never;
@@ -10044,6 +12129,86 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "edit",
+                     *           "reason": "accepted in review",
+                     *           "cause": "accepted",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh74qh5d1z05",
+                     *             "kind": "fact",
+                     *             "content": "Parcels go by freight.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "import",
+                     *               "host": "mem0",
+                     *               "session_id": "b1",
+                     *               "turn": 0,
+                     *               "span": "Parcels go by freight.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1767323045000,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719470231,
+                     *             "updated_at_ms": 1795719470254,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "explain_code",
+                     *                   0.16
+                     *                 ],
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.1
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "parcels",
+                     *                 "freight"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.38,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 7,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "465ed30d171db881",
+                     *             "etag": "25e53b93bbe7eb413058"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8ckh75ekrvdvcn"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
@@ -10078,7 +12243,12 @@ export interface operations {
     };
     list_projects: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -10091,6 +12261,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "projects": [
+                     *         {
+                     *           "project": {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "remote": "example.org/shop",
+                     *             "first_seen_ms": 1795719469282,
+                     *             "links": [],
+                     *             "key": "remote:example.org/shop",
+                     *             "folders": [
+                     *               "/work/shop"
+                     *             ],
+                     *             "apart": []
+                     *           },
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "active": 3
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Projects"];
                 };
             };
@@ -10105,7 +12299,10 @@ export interface operations {
     get_folder_project: {
         parameters: {
             query: {
-                /** @description working folder */
+                /**
+                 * @description working folder
+                 * @example /home/ana/second-clone
+                 */
                 cwd: string;
             };
             header?: never;
@@ -10120,6 +12317,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "second-clone-a620af070e",
+                     *         "name": "second-clone",
+                     *         "root": "/home/ana/second-clone",
+                     *         "remote": "",
+                     *         "first_seen_ms": 0,
+                     *         "links": [],
+                     *         "key": "path:/home/ana/second-clone",
+                     *         "folders": [
+                     *           "/home/ana/second-clone"
+                     *         ],
+                     *         "apart": []
+                     *       },
+                     *       "related": [
+                     *         {
+                     *           "project": {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "remote": "example.org/shop",
+                     *             "first_seen_ms": 1795719469282,
+                     *             "links": [],
+                     *             "key": "remote:example.org/shop",
+                     *             "folders": [
+                     *               "/work/shop"
+                     *             ],
+                     *             "apart": []
+                     *           },
+                     *           "former": false,
+                     *           "declined": false,
+                     *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
+                     *         }
+                     *       ],
+                     *       "notice": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
+                     *     }
+                     */
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
@@ -10150,6 +12385,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/home/ana/second-clone",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795719469282,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/home/ana/second-clone",
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": []
+                     *       },
+                     *       "related": [],
+                     *       "notice": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
@@ -10192,6 +12447,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "second-clone-a620af070e",
+                     *         "name": "second-clone",
+                     *         "root": "/home/ana/second-clone",
+                     *         "remote": "",
+                     *         "first_seen_ms": 0,
+                     *         "links": [],
+                     *         "key": "path:/home/ana/second-clone",
+                     *         "folders": [
+                     *           "/home/ana/second-clone"
+                     *         ],
+                     *         "apart": []
+                     *       },
+                     *       "related": [
+                     *         {
+                     *           "project": {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/home/ana/second-clone",
+                     *             "remote": "example.org/shop",
+                     *             "first_seen_ms": 1795719469282,
+                     *             "links": [],
+                     *             "key": "remote:example.org/shop",
+                     *             "folders": [
+                     *               "/work/shop"
+                     *             ],
+                     *             "apart": [
+                     *               "/home/ana/second-clone"
+                     *             ]
+                     *           },
+                     *           "former": false,
+                     *           "declined": true,
+                     *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
+                     *         }
+                     *       ],
+                     *       "notice": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
@@ -10218,7 +12513,10 @@ export interface operations {
     get_repository_team: {
         parameters: {
             query: {
-                /** @description working folder */
+                /**
+                 * @description working folder
+                 * @example /work/shop
+                 */
                 cwd: string;
             };
             header?: never;
@@ -10233,6 +12531,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/work/shop",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795719469282,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": [
+                     *           "/home/ana/second-clone"
+                     *         ]
+                     *       },
+                     *       "joined": true,
+                     *       "files": [
+                     *         {
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *           "merged": true,
+                     *           "kind": "preference",
+                     *           "by": "Ana Ruiz",
+                     *           "day": "2026-11-26",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "problem": ""
+                     *         }
+                     *       ],
+                     *       "problem": "",
+                     *       "changed": 0
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
@@ -10263,6 +12594,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/work/shop",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795719469282,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": [
+                     *           "/home/ana/second-clone"
+                     *         ]
+                     *       },
+                     *       "joined": true,
+                     *       "files": [
+                     *         {
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *           "merged": true,
+                     *           "kind": "preference",
+                     *           "by": "Ana Ruiz",
+                     *           "day": "2026-11-26",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "problem": ""
+                     *         }
+                     *       ],
+                     *       "problem": "",
+                     *       "changed": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
@@ -10305,6 +12669,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/work/shop",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795719469282,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": [
+                     *           "/home/ana/second-clone"
+                     *         ]
+                     *       },
+                     *       "joined": false,
+                     *       "files": [
+                     *         {
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *           "merged": true,
+                     *           "kind": "preference",
+                     *           "by": "Ana Ruiz",
+                     *           "day": "2026-11-26",
+                     *           "memory_id": "",
+                     *           "problem": ""
+                     *         }
+                     *       ],
+                     *       "problem": "",
+                     *       "changed": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
@@ -10347,6 +12744,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "file": {
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *         "merged": false,
+                     *         "kind": "preference",
+                     *         "by": "Ana Ruiz",
+                     *         "day": "2026-11-26",
+                     *         "memory_id": "mem_1m8ckh677vmf88sk",
+                     *         "problem": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SharedView"];
                 };
             };
@@ -10398,6 +12808,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "file": {
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *         "merged": false,
+                     *         "kind": "preference",
+                     *         "by": "Ana Ruiz",
+                     *         "day": "2026-11-26",
+                     *         "memory_id": "",
+                     *         "problem": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SharedView"];
                 };
             };
@@ -10445,6 +12868,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
@@ -10483,6 +12932,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
@@ -10539,6 +13014,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "memories": 0,
+                     *           "own": []
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "memories": 1,
+                     *           "own": [
+                     *             "mem_1m8ckh677vmf88sk"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["KnownTeamsView"];
                 };
             };
@@ -10569,6 +13066,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
@@ -10620,6 +13133,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
@@ -10664,7 +13193,14 @@ export interface operations {
     list_members: {
         parameters: {
             query: {
-                /** @description `acme`, or `acme/core` */
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description `acme`, or `acme/core`
+                 * @example acme/core
+                 */
                 team: string;
             };
             header?: never;
@@ -10679,6 +13215,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "members": [
+                     *         {
+                     *           "principal": "ana",
+                     *           "name": "Ana Ruiz",
+                     *           "role": "admin",
+                     *           "added_by": "",
+                     *           "added_at_ms": 1795719473362,
+                     *           "joined": true,
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "principal": "bo",
+                     *           "name": "Bo Li",
+                     *           "role": "reviewer",
+                     *           "added_by": "ana",
+                     *           "added_at_ms": 1795719473839,
+                     *           "joined": false,
+                     *           "until_ms": 0
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["MembersView"];
                 };
             };
@@ -10726,6 +13287,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "added": {
+                     *         "member": {
+                     *           "principal": "bo",
+                     *           "name": "Bo Li",
+                     *           "role": "reviewer",
+                     *           "added_by": "ana",
+                     *           "added_at_ms": 1795719473839,
+                     *           "joined": false,
+                     *           "until_ms": 0
+                     *         },
+                     *         "code": "bo-dd5htq21",
+                     *         "token": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AddedMemberView"];
                 };
             };
@@ -10777,6 +13355,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "members": [
+                     *         {
+                     *           "principal": "ana",
+                     *           "name": "Ana Ruiz",
+                     *           "role": "admin",
+                     *           "added_by": "",
+                     *           "added_at_ms": 1795719473362,
+                     *           "joined": true,
+                     *           "until_ms": 0
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["MembersView"];
                 };
             };
@@ -10837,6 +13431,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "remote": "example.org/shop",
+                     *         "team": "acme/core"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamProjectView"];
                 };
             };
@@ -10897,6 +13499,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 2,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
@@ -10948,6 +13576,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "added": {
+                     *         "member": {
+                     *           "principal": "acme/ci",
+                     *           "name": "ci",
+                     *           "role": "reader",
+                     *           "added_by": "ana",
+                     *           "added_at_ms": 1795719473986,
+                     *           "joined": true,
+                     *           "until_ms": 1798311473986
+                     *         },
+                     *         "code": "",
+                     *         "token": "acme/ci.42UHG2f1C7bmyB-txxBkgd-yGaoFyj80lXkFk9XC6Xg"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AddedMemberView"];
                 };
             };
@@ -10983,11 +13628,19 @@ export interface operations {
     list_audit: {
         parameters: {
             query: {
-                /** @description `acme`, or `acme/core` */
-                team: string;
-                /** @description most entries to list */
+                /**
+                 * @description most rows in one answer
+                 * @example 2
+                 */
                 limit?: number;
-                /** @description only entries with a smaller number */
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description `acme`, or `acme/core`
+                 * @example acme/core
+                 */
+                team: string;
+                /** @description old, for this release only: only entries with a smaller number */
                 before?: number;
             };
             header?: never;
@@ -11002,6 +13655,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "number": 9,
+                     *           "at_ms": 1795719475331,
+                     *           "principal": "ana",
+                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *           "action": "unshared",
+                     *           "subject": "mem_b39r1sf0maejd9w5"
+                     *         },
+                     *         {
+                     *           "number": 8,
+                     *           "at_ms": 1795719475040,
+                     *           "principal": "bo",
+                     *           "device": "928c23d78b1f1cbb15f075ae58f0dad505639f5f25bca9d136c20777dd5005f5",
+                     *           "action": "accepted",
+                     *           "subject": "req_1m8ckhaxecatgd55"
+                     *         }
+                     *       ],
+                     *       "next_cursor": "WzgsIiJd"
+                     *     }
+                     */
                     "application/json": components["schemas"]["AuditView"];
                 };
             };
@@ -11045,6 +13721,82 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "owned": {
+                     *         "teams": [
+                     *           {
+                     *             "team": "acme",
+                     *             "role": "admin",
+                     *             "name": "Ana Ruiz",
+                     *             "joined": true,
+                     *             "change": 0,
+                     *             "waiting": 0,
+                     *             "projects": [
+                     *               {
+                     *                 "remote": "example.org/shop",
+                     *                 "team": "acme/core"
+                     *               }
+                     *             ],
+                     *             "until_ms": 0
+                     *           },
+                     *           {
+                     *             "team": "acme/core",
+                     *             "role": "admin",
+                     *             "name": "Ana Ruiz",
+                     *             "joined": true,
+                     *             "change": 2,
+                     *             "waiting": 0,
+                     *             "projects": [],
+                     *             "until_ms": 0
+                     *           }
+                     *         ],
+                     *         "memories": [
+                     *           {
+                     *             "memory": {
+                     *               "id": "mem_b39r1sf0maejd9w5",
+                     *               "statement": {
+                     *                 "content": "Run `make lint` before every commit.",
+                     *                 "kind": "preference",
+                     *                 "scope": "project",
+                     *                 "remote": "example.org/shop",
+                     *                 "when": [
+                     *                   "commit"
+                     *                 ],
+                     *                 "files": [],
+                     *                 "tier": "teammate",
+                     *                 "said_at_ms": 1795719469282
+                     *               },
+                     *               "name": "Ana Ruiz",
+                     *               "author": "ana",
+                     *               "holds": false,
+                     *               "replaced_by": ""
+                     *             },
+                     *             "team": "acme/core",
+                     *             "score": 0
+                     *           }
+                     *         ],
+                     *         "requests": [
+                     *           {
+                     *             "id": "req_1m8ckhaxecatgd55",
+                     *             "team": "acme/core",
+                     *             "author": "ana",
+                     *             "name": "ana",
+                     *             "created_at_ms": 1795719474094,
+                     *             "state": "accepted",
+                     *             "statement": null,
+                     *             "warning": "",
+                     *             "own": true,
+                     *             "decidable": false,
+                     *             "near": [],
+                     *             "decided_by": "bo",
+                     *             "comment": "",
+                     *             "memory_id": "mem_b39r1sf0maejd9w5"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OwnedView"];
                 };
             };
@@ -11067,7 +13819,14 @@ export interface operations {
     list_share_requests: {
         parameters: {
             query?: {
-                /** @description left out = all teams of the user */
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description left out = all teams of the user
+                 * @example acme/core
+                 */
                 team?: string;
                 /** @description also list those that were decided */
                 every?: boolean;
@@ -11084,6 +13843,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "requests": [
+                     *         {
+                     *           "id": "req_1m8ckhaxecatgd55",
+                     *           "team": "acme/core",
+                     *           "author": "ana",
+                     *           "name": "Ana Ruiz",
+                     *           "created_at_ms": 1795719474094,
+                     *           "state": "waiting",
+                     *           "statement": {
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "kind": "preference",
+                     *             "scope": "project",
+                     *             "remote": "example.org/shop",
+                     *             "when": [
+                     *               "commit"
+                     *             ],
+                     *             "files": [],
+                     *             "tier": "teammate",
+                     *             "said_at_ms": 1795719469282
+                     *           },
+                     *           "warning": "",
+                     *           "own": true,
+                     *           "decidable": false,
+                     *           "near": [],
+                     *           "decided_by": "",
+                     *           "comment": "",
+                     *           "memory_id": ""
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ShareRequestsView"];
                 };
             };
@@ -11131,6 +13924,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "request": {
+                     *         "id": "req_1m8ckhaxecatgd55",
+                     *         "team": "acme/core",
+                     *         "author": "ana",
+                     *         "name": "Ana Ruiz",
+                     *         "created_at_ms": 1795719474094,
+                     *         "state": "waiting",
+                     *         "statement": {
+                     *           "content": "Run `make lint` before every commit.",
+                     *           "kind": "preference",
+                     *           "scope": "project",
+                     *           "remote": "example.org/shop",
+                     *           "when": [
+                     *             "commit"
+                     *           ],
+                     *           "files": [],
+                     *           "tier": "teammate",
+                     *           "said_at_ms": 1795719469282
+                     *         },
+                     *         "warning": "",
+                     *         "own": true,
+                     *         "decidable": false,
+                     *         "near": [],
+                     *         "decided_by": "",
+                     *         "comment": "",
+                     *         "memory_id": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ShareRequestView"];
                 };
             };
@@ -11182,6 +14006,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "request": {
+                     *         "id": "req_1m8ckhaxecatgd55",
+                     *         "team": "acme/core",
+                     *         "author": "ana",
+                     *         "name": "ana",
+                     *         "created_at_ms": 1795719474094,
+                     *         "state": "accepted",
+                     *         "statement": null,
+                     *         "warning": "",
+                     *         "own": false,
+                     *         "decidable": false,
+                     *         "near": [],
+                     *         "decided_by": "bo",
+                     *         "comment": "",
+                     *         "memory_id": "mem_b39r1sf0maejd9w5"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ShareRequestView"];
                 };
             };
@@ -11242,6 +14086,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_b39r1sf0maejd9w5",
+                     *         "statement": {
+                     *           "content": "Run `make lint` before every commit.",
+                     *           "kind": "preference",
+                     *           "scope": "project",
+                     *           "remote": "",
+                     *           "when": [
+                     *             "commit"
+                     *           ],
+                     *           "files": [],
+                     *           "tier": "teammate",
+                     *           "said_at_ms": 1795719469282
+                     *         },
+                     *         "name": "Ana Ruiz",
+                     *         "author": "ana",
+                     *         "holds": false,
+                     *         "replaced_by": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SharedMemoryView"];
                 };
             };
@@ -11289,6 +14156,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sync": {
+                     *         "logged_in": true,
+                     *         "url": "https://tacit.example.com",
+                     *         "account": "ana",
+                     *         "name": "laptop",
+                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *         "entries": 10,
+                     *         "waiting": 0,
+                     *         "changed": false,
+                     *         "synced_at_ms": 1795719472189,
+                     *         "sign_in_by_ms": 0,
+                     *         "error": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SyncView"];
                 };
             };
@@ -11315,6 +14199,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sync": {
+                     *         "logged_in": true,
+                     *         "url": "https://tacit.example.com",
+                     *         "account": "ana",
+                     *         "name": "laptop",
+                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *         "entries": 10,
+                     *         "waiting": 0,
+                     *         "changed": false,
+                     *         "synced_at_ms": 1795719472660,
+                     *         "sign_in_by_ms": 0,
+                     *         "error": ""
+                     *       },
+                     *       "exchanged": {
+                     *         "recorded": 0,
+                     *         "received": 0,
+                     *         "sent": 0,
+                     *         "applied": 0,
+                     *         "purged": 0,
+                     *         "from_teams": 0,
+                     *         "left": 0,
+                     *         "renewed": false
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SyncedView"];
                 };
             };
@@ -11366,6 +14277,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "shared": 10,
+                     *       "login": {
+                     *         "account": "ana",
+                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *         "phrase": "s0xgw 6xggt 217d1 m715t yvtme 1q2dh kkqd7 h03fg"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["LoggedInView"];
                 };
             };
@@ -11408,6 +14329,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sign_in": {
+                     *         "login": "lgn_7",
+                     *         "secret": "s3cr3t-of-the-login",
+                     *         "code": "ABCD-EFGH",
+                     *         "until_ms": 1790000000000,
+                     *         "browser_url": "https://tacit.example.com/sso/lgn_7"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SignInView"];
                 };
             };
@@ -11450,6 +14382,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sign_in": {
+                     *         "done": true,
+                     *         "account": "ana",
+                     *         "code": "ana-kq3f7w2m",
+                     *         "first": true
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SignedInView"];
                 };
             };
@@ -11488,6 +14430,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sync": {
+                     *         "logged_in": false,
+                     *         "url": "",
+                     *         "account": "",
+                     *         "name": "",
+                     *         "device": "",
+                     *         "entries": 0,
+                     *         "waiting": 0,
+                     *         "changed": false,
+                     *         "synced_at_ms": 0,
+                     *         "sign_in_by_ms": 0,
+                     *         "error": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SyncView"];
                 };
             };
@@ -11526,6 +14485,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": "ana-kxtnkg61"
+                     *     }
+                     */
                     "application/json": components["schemas"]["InviteView"];
                 };
             };
@@ -11551,7 +14515,12 @@ export interface operations {
     };
     list_devices: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11564,6 +14533,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "devices": [
+                     *         {
+                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *           "name": "laptop",
+                     *           "created_at_ms": 1795719471637,
+                     *           "seen_at_ms": 1795719472615,
+                     *           "revoked_at_ms": null,
+                     *           "entries": 10,
+                     *           "behind": 0
+                     *         },
+                     *         {
+                     *           "device": "f5d600318909145f3cbe53490b50259ae7a202d341d873dd58bab6a23b38f5c4",
+                     *           "name": "tablet",
+                     *           "created_at_ms": 1795719472895,
+                     *           "seen_at_ms": 1795719473153,
+                     *           "revoked_at_ms": null,
+                     *           "entries": 0,
+                     *           "behind": 0
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["DevicesView"];
                 };
             };
@@ -11602,6 +14596,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "devices": [
+                     *         {
+                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *           "name": "laptop",
+                     *           "created_at_ms": 1795719471637,
+                     *           "seen_at_ms": 1795719476288,
+                     *           "revoked_at_ms": null,
+                     *           "entries": 10,
+                     *           "behind": 0
+                     *         },
+                     *         {
+                     *           "device": "f5d600318909145f3cbe53490b50259ae7a202d341d873dd58bab6a23b38f5c4",
+                     *           "name": "tablet",
+                     *           "created_at_ms": 1795719472895,
+                     *           "seen_at_ms": 1795719473153,
+                     *           "revoked_at_ms": 1795719476820,
+                     *           "entries": 0,
+                     *           "behind": 0
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["DevicesView"];
                 };
             };
@@ -11628,7 +14647,10 @@ export interface operations {
     export_memories: {
         parameters: {
             query?: {
-                /** @description `jsonl` = everything, without loss; `markdown` = to read and edit */
+                /**
+                 * @description `jsonl` = everything, without loss; `markdown` = to read and edit
+                 * @example markdown
+                 */
                 format?: "jsonl" | "markdown";
                 /** @description only memories visible from this folder; default: all */
                 cwd?: string;
@@ -11645,6 +14667,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example <!-- tacit memories, 2026-11-26: change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it back. Leave the comments behind the entries as they are. -->
+                     *     # What Tacit remembers
+                     *
+                     *     ## project:shop-73774d71f4
+                     *
+                     *     ### decision
+                     *
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8ckh6jcjrqkeyw 8058c744e07b -->
+                     *
+                     *     ### fact
+                     *
+                     *     - Amounts are integer cents <!-- mem_1m8ckh7748y5fsqk 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8ckh74qh5d1z05 465ed30d171d -->
+                     *     - The billing port is 9090. <!-- mem_1m8ckh6mnvvt5yb4 8731acb31eb5 -->
+                     *
+                     *     ### preference
+                     *
+                     *     - Run `make lint` before every commit. <!-- mem_1m8ckh677vmf88sk 13d34b4e3b2e -->
+                     *     - Always write tests first <!-- mem_1m8ckh79h5f2kdtn 13465ce6d578 -->
+                     *
+                     *     <!-- tacit entries: mem_1m8ckh6jcjrqkeyw mem_1m8ckh7748y5fsqk mem_1m8ckh74qh5d1z05 mem_1m8ckh6mnvvt5yb4 mem_1m8ckh677vmf88sk mem_1m8ckh79h5f2kdtn -->
+                     */
                     "text/plain": string;
                 };
             };
@@ -11675,6 +14720,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "target": "/home/ana/memories.md",
+                     *       "format": "markdown",
+                     *       "bytes": 902
+                     *     }
+                     */
                     "application/json": components["schemas"]["Exported"];
                 };
             };
@@ -11709,6 +14761,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "formats": [
+                     *         {
+                     *           "path": "mem0.json",
+                     *           "tool": "mem0"
+                     *         }
+                     *       ],
+                     *       "counts": {
+                     *         "add": 1
+                     *       },
+                     *       "lines": [
+                     *         {
+                     *           "action": "add",
+                     *           "where": "mem0.json, entry 1",
+                     *           "text": "Prefers tabs over spaces",
+                     *           "before": "",
+                     *           "memory_id": "mem_1m8ckh73qmmdsr3y",
+                     *           "reason": ""
+                     *         }
+                     *       ],
+                     *       "unconfirmed": 1,
+                     *       "speaks_for_user": false,
+                     *       "dry_run": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["ImportedFile"];
                 };
             };
@@ -11764,6 +14842,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "kinds": [
+                     *         {
+                     *           "name": "identity",
+                     *           "label": "Identity",
+                     *           "prefix": "ID",
+                     *           "importance": 0.9,
+                     *           "half_life_days": null,
+                     *           "standing": true,
+                     *           "episodic": false
+                     *         },
+                     *         {
+                     *           "name": "preference",
+                     *           "label": "Preference",
+                     *           "prefix": "PREF",
+                     *           "importance": 0.8,
+                     *           "half_life_days": null,
+                     *           "standing": true,
+                     *           "episodic": false
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Kinds"];
                 };
             };
@@ -11790,6 +14892,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "spaces": [
+                     *         {
+                     *           "name": "semantic",
+                     *           "family": "meaning",
+                     *           "summary": "meaning of the whole text",
+                     *           "topic_weight": 1,
+                     *           "high": 0.38,
+                     *           "low": 0.195
+                     *         },
+                     *         {
+                     *           "name": "lexical",
+                     *           "family": "words",
+                     *           "summary": "shared words",
+                     *           "topic_weight": 1,
+                     *           "high": 7.195,
+                     *           "low": 3.698
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Spaces"];
                 };
             };
@@ -11820,6 +14944,288 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "block": {
+                     *         "surface": "prompt",
+                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "tokens": 47,
+                     *         "memory_ids": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "placement": "message",
+                     *         "refuses": false,
+                     *         "history": null
+                     *       },
+                     *       "memories": [
+                     *         {
+                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "kind": "preference",
+                     *           "content": "Run `make lint` before every commit.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "Run `make lint` before every commit.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469287,
+                     *           "updated_at_ms": 1795719469702,
+                     *           "importance": 0.8,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "commit",
+                     *                 1
+                     *               ]
+                     *             ],
+                     *             "objects": [],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1,
+                     *             "maker": "user",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [
+                     *             {
+                     *               "kind": "command",
+                     *               "key": "make lint"
+                     *             }
+                     *           ],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 9,
+                     *           "pinned": false,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "13d34b4e3b2ede2a",
+                     *           "etag": "02d5ca2343cadf85c74c",
+                     *           "text": "Run `make lint` before every commit.",
+                     *           "text_tokens": 15,
+                     *           "shortened": false,
+                     *           "relevance": 1,
+                     *           "scores": {
+                     *             "semantic": 0.3368,
+                     *             "character": 0.3273,
+                     *             "recent": 1,
+                     *             "intent": 0.2201
+                     *           },
+                     *           "reasons": [
+                     *             "its moment"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "budget_tokens": 800,
+                     *       "trace": {
+                     *         "id": "trc_1m8ckh6yp7dxqzh8",
+                     *         "session": "/",
+                     *         "turn": 0,
+                     *         "epoch": 0,
+                     *         "surface": "prompt",
+                     *         "at_ms": 1795719470034,
+                     *         "preset": "focused",
+                     *         "text": "commit the fix",
+                     *         "situation": {
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               0.91
+                     *             ],
+                     *             [
+                     *               "edit_code",
+                     *               0.411
+                     *             ]
+                     *           ],
+                     *           "objects": [
+                     *             "commit"
+                     *           ],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "accepted": false,
+                     *           "nothing_coming": false,
+                     *           "why": [
+                     *             "says commit",
+                     *             "says fix"
+                     *           ],
+                     *           "notes": [
+                     *             {
+                     *               "cause": "says",
+                     *               "detail": "commit",
+                     *               "count": 0,
+                     *               "of": null,
+                     *               "chance": 0,
+                     *               "took_ms": 0
+                     *             },
+                     *             {
+                     *               "cause": "says",
+                     *               "detail": "fix",
+                     *               "count": 0,
+                     *               "of": null,
+                     *               "chance": 0,
+                     *               "took_ms": 0
+                     *             }
+                     *           ]
+                     *         },
+                     *         "stages": [
+                     *           {
+                     *             "stage": "signal",
+                     *             "took_ms": 0.488,
+                     *             "kept": [],
+                     *             "drops": [],
+                     *             "notes": [
+                     *               "prompt"
+                     *             ],
+                     *             "losses": [],
+                     *             "facts": [
+                     *               {
+                     *                 "cause": "surface",
+                     *                 "detail": "prompt",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "stage": "query",
+                     *             "took_ms": 4.38,
+                     *             "kept": [],
+                     *             "drops": [],
+                     *             "notes": [
+                     *               "says commit",
+                     *               "says fix"
+                     *             ],
+                     *             "losses": [],
+                     *             "facts": [
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "commit",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               },
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "fix",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "candidates": [
+                     *           {
+                     *             "memory_id": "mem_1m8ckh677vmf88sk",
+                     *             "kind": "preference",
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "scores": [
+                     *               [
+                     *                 "semantic",
+                     *                 0.3368
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.3273
+                     *               ]
+                     *             ],
+                     *             "fused": 13.82674,
+                     *             "relevance": 1,
+                     *             "reasons": [
+                     *               "its moment"
+                     *             ]
+                     *           },
+                     *           {
+                     *             "memory_id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "kind": "fact",
+                     *             "content": "The billing port is 9090.",
+                     *             "scores": [
+                     *               [
+                     *                 "semantic",
+                     *                 0.014
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.1936
+                     *               ]
+                     *             ],
+                     *             "fused": 0.17806,
+                     *             "relevance": 0.0209,
+                     *             "reasons": []
+                     *           }
+                     *         ],
+                     *         "injected": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "silence": "",
+                     *         "threshold": 0.2612,
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "tokens": 47,
+                     *         "budget_tokens": 800,
+                     *         "took_ms": 9.001,
+                     *         "project_id": "",
+                     *         "cause": null,
+                     *         "asked": {
+                     *           "text": "commit the fix",
+                     *           "previous": "The rounding is fixed.",
+                     *           "prompts": [],
+                     *           "tools": [],
+                     *           "files": [],
+                     *           "tool": "",
+                     *           "command": "",
+                     *           "paths": [],
+                     *           "written": "",
+                     *           "finished": false,
+                     *           "error": "",
+                     *           "turn": 0
+                     *         },
+                     *         "why": null,
+                     *         "decider": "local",
+                     *         "stats": {
+                     *           "memories_considered": 3,
+                     *           "memories_injected": 1,
+                     *           "tokens_used": 47,
+                     *           "tokens_budget": 800,
+                     *           "by_type": [
+                     *             [
+                     *               "preference",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "avg_relevance": 1
+                     *         },
+                     *         "summary": "1 memory"
+                     *       },
+                     *       "replayed": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["RecalledView"];
                 };
             };
@@ -11863,6 +15269,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "result": {
+                     *         "formatted_context": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "total_tokens": 47,
+                     *         "divergence_alerts": [],
+                     *         "high_relevance_count": 0,
+                     *         "single_space_count": 1,
+                     *         "session_summary_included": false,
+                     *         "temporal_badges": [],
+                     *         "memories_included": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "latency_ms": 9
+                     *       },
+                     *       "failure": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Injected"];
                 };
             };
@@ -11889,6 +15313,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Injected"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             503: components["responses"]["ServiceUnavailable"];
@@ -11898,7 +15323,10 @@ export interface operations {
     get_start_pack: {
         parameters: {
             query: {
-                /** @description working folder */
+                /**
+                 * @description working folder
+                 * @example /work/shop
+                 */
                 cwd: string;
             };
             header?: never;
@@ -11913,6 +15341,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "block": {
+                     *         "surface": "start",
+                     *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-26)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "tokens": 85,
+                     *         "memory_ids": [
+                     *           "mem_1m8ckh6jcjrqkeyw",
+                     *           "mem_1m8ckh6mnvvt5yb4"
+                     *         ],
+                     *         "placement": "message",
+                     *         "refuses": false,
+                     *         "history": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["BlockView"];
                 };
             };
@@ -11927,17 +15371,26 @@ export interface operations {
     list_recalls: {
         parameters: {
             query?: {
-                /** @description most rows in one answer */
+                /**
+                 * @description most rows in one answer
+                 * @example 2
+                 */
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
                 /** @description `host/id` */
                 session?: string;
-                /** @description only sessions of this folder's project */
+                /**
+                 * @description only sessions of this folder's project
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description only this surface */
                 surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
-                /** @description only recalls with an injection, or without */
+                /**
+                 * @description only recalls with an injection, or without
+                 * @example injected
+                 */
                 outcome?: "injected" | "silent";
                 /** @description only with these words */
                 text?: string;
@@ -11958,6 +15411,58 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "recalls": [
+                     *         {
+                     *           "id": "trc_1m8ckh7021qxzvak",
+                     *           "session": "library/chat-7",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "surface": "prompt",
+                     *           "at_ms": 1795719470078,
+                     *           "preset": "focused",
+                     *           "text": "Commit the fix of the rounding.",
+                     *           "injected": [
+                     *             "mem_1m8ckh677vmf88sk"
+                     *           ],
+                     *           "candidates": 3,
+                     *           "silence": "",
+                     *           "cause": null,
+                     *           "shadow": false,
+                     *           "tokens": 47,
+                     *           "budget_tokens": 800,
+                     *           "took_ms": 8.058,
+                     *           "threshold": 0.2612,
+                     *           "best_relevance": 1
+                     *         },
+                     *         {
+                     *           "id": "trc_1m8ckh6snvqd9q8g",
+                     *           "session": "plain/s-41",
+                     *           "turn": 0,
+                     *           "epoch": 0,
+                     *           "surface": "start",
+                     *           "at_ms": 1795719469876,
+                     *           "preset": "focused",
+                     *           "text": "startup",
+                     *           "injected": [
+                     *             "mem_1m8ckh6jcjrqkeyw",
+                     *             "mem_1m8ckh6mnvvt5yb4"
+                     *           ],
+                     *           "candidates": 3,
+                     *           "silence": "",
+                     *           "cause": null,
+                     *           "shadow": false,
+                     *           "tokens": 85,
+                     *           "budget_tokens": 2000,
+                     *           "took_ms": 4.43,
+                     *           "threshold": 0,
+                     *           "best_relevance": 0.757371211834786
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["TimelinePage"];
                 };
             };
@@ -11972,12 +15477,23 @@ export interface operations {
     list_traces: {
         parameters: {
             query?: {
-                /** @description `host/id` */
-                session?: string;
-                /** @description only this surface */
-                surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
-                /** @description most traces */
+                /**
+                 * @description most traces
+                 * @example 1
+                 */
                 limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description `host/id`
+                 * @example plain/s-41
+                 */
+                session?: string;
+                /**
+                 * @description only this surface
+                 * @example prompt
+                 */
+                surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
                 /** @description also repeat each decision with this threshold */
                 threshold?: number;
             };
@@ -11993,6 +15509,197 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "traces": [
+                     *         {
+                     *           "id": "trc_1m8ckh6tkb8zvefh",
+                     *           "session": "plain/s-41",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "surface": "prompt",
+                     *           "at_ms": 1795719469882,
+                     *           "preset": "focused",
+                     *           "text": "Fix the rounding of discounts, then commit.",
+                     *           "situation": {
+                     *             "actions": [
+                     *               [
+                     *                 "commit",
+                     *                 0.863
+                     *               ],
+                     *               [
+                     *                 "edit_code",
+                     *                 0.548
+                     *               ]
+                     *             ],
+                     *             "objects": [
+                     *               "rounding",
+                     *               "discounts"
+                     *             ],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "accepted": false,
+                     *             "nothing_coming": false,
+                     *             "why": [
+                     *               "says fix",
+                     *               "says commit"
+                     *             ],
+                     *             "notes": [
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "fix",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               },
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "commit",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               }
+                     *             ]
+                     *           },
+                     *           "stages": [
+                     *             {
+                     *               "stage": "signal",
+                     *               "took_ms": 0.119,
+                     *               "kept": [],
+                     *               "drops": [],
+                     *               "notes": [
+                     *                 "prompt"
+                     *               ],
+                     *               "losses": [],
+                     *               "facts": [
+                     *                 {
+                     *                   "cause": "surface",
+                     *                   "detail": "prompt",
+                     *                   "count": 0,
+                     *                   "of": null,
+                     *                   "chance": 0,
+                     *                   "took_ms": 0
+                     *                 }
+                     *               ]
+                     *             },
+                     *             {
+                     *               "stage": "query",
+                     *               "took_ms": 25.257,
+                     *               "kept": [],
+                     *               "drops": [],
+                     *               "notes": [
+                     *                 "says fix",
+                     *                 "says commit"
+                     *               ],
+                     *               "losses": [],
+                     *               "facts": [
+                     *                 {
+                     *                   "cause": "says",
+                     *                   "detail": "fix",
+                     *                   "count": 0,
+                     *                   "of": null,
+                     *                   "chance": 0,
+                     *                   "took_ms": 0
+                     *                 },
+                     *                 {
+                     *                   "cause": "says",
+                     *                   "detail": "commit",
+                     *                   "count": 0,
+                     *                   "of": null,
+                     *                   "chance": 0,
+                     *                   "took_ms": 0
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "candidates": [
+                     *             {
+                     *               "memory_id": "mem_1m8ckh677vmf88sk",
+                     *               "kind": "preference",
+                     *               "content": "Run `make lint` before every commit.",
+                     *               "scores": [
+                     *                 [
+                     *                   "semantic",
+                     *                   0.2673
+                     *                 ],
+                     *                 [
+                     *                   "character",
+                     *                   0.2004
+                     *                 ]
+                     *               ],
+                     *               "fused": 13.28462,
+                     *               "relevance": 1,
+                     *               "reasons": [
+                     *                 "its moment"
+                     *               ]
+                     *             },
+                     *             {
+                     *               "memory_id": "mem_1m8ckh6jcjrqkeyw",
+                     *               "kind": "decision",
+                     *               "content": "Amounts are integer cents; never floats.",
+                     *               "scores": [
+                     *                 [
+                     *                   "semantic",
+                     *                   0.3841
+                     *                 ],
+                     *                 [
+                     *                   "character",
+                     *                   0.1313
+                     *                 ]
+                     *               ],
+                     *               "fused": 3.04764,
+                     *               "relevance": 0.0807,
+                     *               "reasons": []
+                     *             }
+                     *           ],
+                     *           "injected": [],
+                     *           "silence": "everything that passed is in context already",
+                     *           "threshold": 0.2612,
+                     *           "block": "",
+                     *           "tokens": 0,
+                     *           "budget_tokens": 800,
+                     *           "took_ms": 34.714,
+                     *           "project_id": "shop-73774d71f4",
+                     *           "cause": "in_context",
+                     *           "asked": {
+                     *             "text": "Fix the rounding of discounts, then commit.",
+                     *             "previous": "",
+                     *             "prompts": [],
+                     *             "tools": [],
+                     *             "files": [],
+                     *             "tool": "",
+                     *             "command": "",
+                     *             "paths": [],
+                     *             "written": "",
+                     *             "finished": false,
+                     *             "error": "",
+                     *             "turn": 1
+                     *           },
+                     *           "why": {
+                     *             "cause": "in_context",
+                     *             "not_asked": null,
+                     *             "bound": null,
+                     *             "detail": ""
+                     *           },
+                     *           "decider": "local",
+                     *           "stats": {
+                     *             "memories_considered": 3,
+                     *             "memories_injected": 0,
+                     *             "tokens_used": 0,
+                     *             "tokens_budget": 800,
+                     *             "by_type": [],
+                     *             "avg_relevance": 0
+                     *           },
+                     *           "summary": ""
+                     *         }
+                     *       ],
+                     *       "replayed": [],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Traces"];
                 };
             };
@@ -12019,6 +15726,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example event: trace
+                     *     id: trc_1m8ckh6yp7dxqzh8
+                     *     data: {"id": "trc_1m8ckh6yp7dxqzh8", "surface": "prompt", "session": "plain/s-41"}
+                     */
                     "text/event-stream": string;
                 };
             };
@@ -12035,7 +15747,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example trc_1m8ckh6yp7dxqzh8
+                 */
                 id: string;
             };
             cookie?: never;
@@ -12048,6 +15763,195 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "trace": {
+                     *         "id": "trc_1m8ckh6yp7dxqzh8",
+                     *         "session": "/",
+                     *         "turn": 0,
+                     *         "epoch": 0,
+                     *         "surface": "prompt",
+                     *         "at_ms": 1795719470034,
+                     *         "preset": "focused",
+                     *         "text": "commit the fix",
+                     *         "situation": {
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               0.91
+                     *             ],
+                     *             [
+                     *               "edit_code",
+                     *               0.411
+                     *             ]
+                     *           ],
+                     *           "objects": [
+                     *             "commit"
+                     *           ],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "accepted": false,
+                     *           "nothing_coming": false,
+                     *           "why": [
+                     *             "says commit",
+                     *             "says fix"
+                     *           ],
+                     *           "notes": [
+                     *             {
+                     *               "cause": "says",
+                     *               "detail": "commit",
+                     *               "count": 0,
+                     *               "of": null,
+                     *               "chance": 0,
+                     *               "took_ms": 0
+                     *             },
+                     *             {
+                     *               "cause": "says",
+                     *               "detail": "fix",
+                     *               "count": 0,
+                     *               "of": null,
+                     *               "chance": 0,
+                     *               "took_ms": 0
+                     *             }
+                     *           ]
+                     *         },
+                     *         "stages": [
+                     *           {
+                     *             "stage": "signal",
+                     *             "took_ms": 0.488,
+                     *             "kept": [],
+                     *             "drops": [],
+                     *             "notes": [
+                     *               "prompt"
+                     *             ],
+                     *             "losses": [],
+                     *             "facts": [
+                     *               {
+                     *                 "cause": "surface",
+                     *                 "detail": "prompt",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "stage": "query",
+                     *             "took_ms": 4.38,
+                     *             "kept": [],
+                     *             "drops": [],
+                     *             "notes": [
+                     *               "says commit",
+                     *               "says fix"
+                     *             ],
+                     *             "losses": [],
+                     *             "facts": [
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "commit",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               },
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "fix",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "candidates": [
+                     *           {
+                     *             "memory_id": "mem_1m8ckh677vmf88sk",
+                     *             "kind": "preference",
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "scores": [
+                     *               [
+                     *                 "semantic",
+                     *                 0.3368
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.3273
+                     *               ]
+                     *             ],
+                     *             "fused": 13.82674,
+                     *             "relevance": 1,
+                     *             "reasons": [
+                     *               "its moment"
+                     *             ]
+                     *           },
+                     *           {
+                     *             "memory_id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "kind": "fact",
+                     *             "content": "The billing port is 9090.",
+                     *             "scores": [
+                     *               [
+                     *                 "semantic",
+                     *                 0.014
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.1936
+                     *               ]
+                     *             ],
+                     *             "fused": 0.17806,
+                     *             "relevance": 0.0209,
+                     *             "reasons": []
+                     *           }
+                     *         ],
+                     *         "injected": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "silence": "",
+                     *         "threshold": 0.2612,
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "tokens": 47,
+                     *         "budget_tokens": 800,
+                     *         "took_ms": 9.001,
+                     *         "project_id": "shop-73774d71f4",
+                     *         "cause": null,
+                     *         "asked": {
+                     *           "text": "commit the fix",
+                     *           "previous": "The rounding is fixed.",
+                     *           "prompts": [],
+                     *           "tools": [],
+                     *           "files": [],
+                     *           "tool": "",
+                     *           "command": "",
+                     *           "paths": [],
+                     *           "written": "",
+                     *           "finished": false,
+                     *           "error": "",
+                     *           "turn": 0
+                     *         },
+                     *         "why": null,
+                     *         "decider": "local",
+                     *         "stats": {
+                     *           "memories_considered": 3,
+                     *           "memories_injected": 1,
+                     *           "tokens_used": 47,
+                     *           "tokens_budget": 800,
+                     *           "by_type": [
+                     *             [
+                     *               "preference",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "avg_relevance": 1
+                     *         },
+                     *         "summary": "1 memory"
+                     *       },
+                     *       "verdicts": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneTrace"];
                 };
             };
@@ -12071,12 +15975,18 @@ export interface operations {
     replay_trace: {
         parameters: {
             query: {
-                /** @description least relevance for an injection */
+                /**
+                 * @description least relevance for an injection
+                 * @example 0.4
+                 */
                 threshold: number;
             };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example trc_1m8ckh6yp7dxqzh8
+                 */
                 id: string;
             };
             cookie?: never;
@@ -12089,6 +15999,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "replayed": {
+                     *         "trace_id": "trc_1m8ckh6yp7dxqzh8",
+                     *         "surface": "prompt",
+                     *         "at_ms": 1795719470034,
+                     *         "text": "commit the fix",
+                     *         "threshold": 0.4,
+                     *         "was": 0.2612,
+                     *         "before": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "after": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "added": [],
+                     *         "gone": [],
+                     *         "unsure": [],
+                     *         "shadow": false
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReplayedView"];
                 };
             };
@@ -12114,7 +16046,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example trc_1m8ckh6yp7dxqzh8
+                 */
                 id: string;
             };
             cookie?: never;
@@ -12131,6 +16066,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "verdicts": [
+                     *         {
+                     *           "trace_id": "trc_1m8ckh6yp7dxqzh8",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "useful": true,
+                     *           "injected": true,
+                     *           "surface": "prompt",
+                     *           "relevance": 1,
+                     *           "threshold": 0.2612,
+                     *           "trace_at_ms": 1795719470034,
+                     *           "at_ms": 1795719470133
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Verdicts"];
                 };
             };
@@ -12157,7 +16110,12 @@ export interface operations {
     };
     list_verdicts: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -12170,6 +16128,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "verdicts": [
+                     *         {
+                     *           "trace_id": "trc_1m8ckh6yp7dxqzh8",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "useful": true,
+                     *           "injected": true,
+                     *           "surface": "prompt",
+                     *           "relevance": 1,
+                     *           "threshold": 0.2612,
+                     *           "trace_at_ms": 1795719470034,
+                     *           "at_ms": 1795719470138
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Verdicts"];
                 };
             };
@@ -12200,6 +16176,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "surface": "prompt",
+                     *       "bound": 0.12,
+                     *       "level": "balanced",
+                     *       "prompts": 3,
+                     *       "pairs": 2,
+                     *       "paired": "situations",
+                     *       "levels": [
+                     *         {
+                     *           "name": "quiet",
+                     *           "bound": 0.05,
+                     *           "before": 0.4133,
+                     *           "after": 0.4133,
+                     *           "rate_before": 1,
+                     *           "rate_after": 1,
+                     *           "handed_before": 0.6667,
+                     *           "handed_after": 0.6667,
+                     *           "tokens_after": 30,
+                     *           "changed": 0,
+                     *           "useful_kept": 1,
+                     *           "wrong_kept": 0
+                     *         },
+                     *         {
+                     *           "name": "balanced",
+                     *           "bound": 0.12,
+                     *           "before": 0.2612,
+                     *           "after": 0.2612,
+                     *           "rate_before": 1,
+                     *           "rate_after": 1,
+                     *           "handed_before": 0.6667,
+                     *           "handed_after": 0.6667,
+                     *           "tokens_after": 30,
+                     *           "changed": 0,
+                     *           "useful_kept": 1,
+                     *           "wrong_kept": 0
+                     *         }
+                     *       ],
+                     *       "judged_useful": 1,
+                     *       "judged_wrong": 0,
+                     *       "explicit": null,
+                     *       "explicit_place": "",
+                     *       "applied": false,
+                     *       "note": "fewer than 20 prompts to learn from",
+                     *       "cosines": {
+                     *         "embedder": "all-minilm-l6-v2-int8@1/384",
+                     *         "pairs": 0,
+                     *         "bars": []
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["TuneReport"];
                 };
             };
@@ -12227,9 +16254,18 @@ export interface operations {
     get_item: {
         parameters: {
             query: {
-                /** @description labels of its namespace, from the widest to the narrowest */
+                /**
+                 * @description labels of its namespace, from the widest to the narrowest
+                 * @example [
+                 *       "shop",
+                 *       "ana"
+                 *     ]
+                 */
                 namespace: string[];
-                /** @description its key within the namespace */
+                /**
+                 * @description its key within the namespace
+                 * @example theme
+                 */
                 key: string;
             };
             header?: never;
@@ -12244,6 +16280,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "item": {
+                     *         "namespace": [
+                     *           "shop",
+                     *           "ana"
+                     *         ],
+                     *         "key": "theme",
+                     *         "value": {
+                     *           "name": "dark"
+                     *         },
+                     *         "created_at_ms": 1795719469850,
+                     *         "updated_at_ms": 1795719469850,
+                     *         "memory_id": "mem_1m8ckh6rvsna119m",
+                     *         "score": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneItem"];
                 };
             };
@@ -12274,6 +16328,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "item": {
+                     *         "namespace": [
+                     *           "shop",
+                     *           "ana"
+                     *         ],
+                     *         "key": "theme",
+                     *         "value": {
+                     *           "name": "dark"
+                     *         },
+                     *         "created_at_ms": 1795719469850,
+                     *         "updated_at_ms": 1795719469850,
+                     *         "memory_id": "mem_1m8ckh6rvsna119m",
+                     *         "score": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneItem"];
                 };
             };
@@ -12300,9 +16372,18 @@ export interface operations {
     delete_item: {
         parameters: {
             query: {
-                /** @description labels of its namespace, from the widest to the narrowest */
+                /**
+                 * @description labels of its namespace, from the widest to the narrowest
+                 * @example [
+                 *       "shop",
+                 *       "ana"
+                 *     ]
+                 */
                 namespace: string[];
-                /** @description its key within the namespace */
+                /**
+                 * @description its key within the namespace
+                 * @example theme
+                 */
                 key: string;
             };
             header?: never;
@@ -12346,6 +16427,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "namespace": [
+                     *             "shop",
+                     *             "ana"
+                     *           ],
+                     *           "key": "theme",
+                     *           "value": {
+                     *             "name": "dark"
+                     *           },
+                     *           "created_at_ms": 1795719469850,
+                     *           "updated_at_ms": 1795719469850,
+                     *           "memory_id": "mem_1m8ckh6rvsna119m",
+                     *           "score": 0.500068
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ItemList"];
                 };
             };
@@ -12362,32 +16464,6 @@ export interface operations {
         };
     };
     list_namespaces: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NamespaceList"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_sessions: {
         parameters: {
             query?: {
                 /** @description most rows in one answer */
@@ -12407,6 +16483,96 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "namespaces": [
+                     *         [
+                     *           "shop",
+                     *           "ana"
+                     *         ]
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NamespaceList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    list_sessions: {
+        parameters: {
+            query?: {
+                /**
+                 * @description most rows in one answer
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "sessions": [
+                     *         {
+                     *           "key": "library/chat-7",
+                     *           "host": "library",
+                     *           "session_id": "chat-7",
+                     *           "parent": "",
+                     *           "project_id": "shop-73774d71f4",
+                     *           "project_root": "/work/shop",
+                     *           "cwd": "/work/shop",
+                     *           "agent": "",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "started_at_ms": 1795719470077,
+                     *           "last_signal_at_ms": 1795719470077,
+                     *           "muted": false,
+                     *           "incognito": false,
+                     *           "ended": false,
+                     *           "exposures": 1,
+                     *           "tokens": 15
+                     *         },
+                     *         {
+                     *           "key": "plain/s-41",
+                     *           "host": "plain",
+                     *           "session_id": "s-41",
+                     *           "parent": "",
+                     *           "project_id": "shop-73774d71f4",
+                     *           "project_root": "/work/shop",
+                     *           "cwd": "/work/shop",
+                     *           "agent": "",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "started_at_ms": 1795719469875,
+                     *           "last_signal_at_ms": 1795719469965,
+                     *           "muted": false,
+                     *           "incognito": false,
+                     *           "ended": false,
+                     *           "exposures": 3,
+                     *           "tokens": 51
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["SessionPage"];
                 };
             };
@@ -12423,9 +16589,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description name of the host */
+                /**
+                 * @description name of the host
+                 * @example plain
+                 */
                 host: string;
-                /** @description the host's id of the session */
+                /**
+                 * @description the host's id of the session
+                 * @example s-41
+                 */
                 session_id: string;
             };
             cookie?: never;
@@ -12438,6 +16610,143 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "session": {
+                     *         "session": {
+                     *           "key": "plain/s-41",
+                     *           "host": "plain",
+                     *           "session_id": "s-41",
+                     *           "parent": "",
+                     *           "project_id": "shop-73774d71f4",
+                     *           "project_root": "/work/shop",
+                     *           "cwd": "/work/shop",
+                     *           "agent": "",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "started_at_ms": 1795719469875,
+                     *           "last_signal_at_ms": 1795719469965,
+                     *           "muted": false,
+                     *           "incognito": false,
+                     *           "ended": false,
+                     *           "exposures": 3,
+                     *           "tokens": 51
+                     *         },
+                     *         "turns": [
+                     *           {
+                     *             "turn": 0,
+                     *             "epoch": 0,
+                     *             "at_ms": 1795719469876,
+                     *             "recalls": [
+                     *               {
+                     *                 "id": "trc_1m8ckh6snvqd9q8g",
+                     *                 "session": "plain/s-41",
+                     *                 "turn": 0,
+                     *                 "epoch": 0,
+                     *                 "surface": "start",
+                     *                 "at_ms": 1795719469876,
+                     *                 "preset": "focused",
+                     *                 "text": "startup",
+                     *                 "injected": [
+                     *                   "mem_1m8ckh6jcjrqkeyw",
+                     *                   "mem_1m8ckh6mnvvt5yb4"
+                     *                 ],
+                     *                 "candidates": 3,
+                     *                 "silence": "",
+                     *                 "cause": null,
+                     *                 "shadow": false,
+                     *                 "tokens": 85,
+                     *                 "budget_tokens": 2000,
+                     *                 "took_ms": 4.43,
+                     *                 "threshold": 0,
+                     *                 "best_relevance": 0.757371211834786
+                     *               }
+                     *             ],
+                     *             "exposures": [
+                     *               {
+                     *                 "session": "plain/s-41",
+                     *                 "memory_id": "mem_1m8ckh6mnvvt5yb4",
+                     *                 "surface": "start",
+                     *                 "turn": 0,
+                     *                 "epoch": 0,
+                     *                 "tokens": 22,
+                     *                 "at_ms": 1795719469876,
+                     *                 "used": null
+                     *               },
+                     *               {
+                     *                 "session": "plain/s-41",
+                     *                 "memory_id": "mem_1m8ckh6jcjrqkeyw",
+                     *                 "surface": "start",
+                     *                 "turn": 0,
+                     *                 "epoch": 0,
+                     *                 "tokens": 14,
+                     *                 "at_ms": 1795719469876,
+                     *                 "used": null
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "turn": 1,
+                     *             "epoch": 0,
+                     *             "at_ms": 1795719469882,
+                     *             "recalls": [
+                     *               {
+                     *                 "id": "trc_1m8ckh6tkb8zvefh",
+                     *                 "session": "plain/s-41",
+                     *                 "turn": 1,
+                     *                 "epoch": 0,
+                     *                 "surface": "prompt",
+                     *                 "at_ms": 1795719469882,
+                     *                 "preset": "focused",
+                     *                 "text": "Fix the rounding of discounts, then commit.",
+                     *                 "injected": [],
+                     *                 "candidates": 3,
+                     *                 "silence": "everything that passed is in context already",
+                     *                 "cause": "in_context",
+                     *                 "shadow": false,
+                     *                 "tokens": 0,
+                     *                 "budget_tokens": 800,
+                     *                 "took_ms": 34.714,
+                     *                 "threshold": 0.2612,
+                     *                 "best_relevance": 1
+                     *               },
+                     *               {
+                     *                 "id": "trc_1m8ckh6w2dndekns",
+                     *                 "session": "plain/s-41",
+                     *                 "turn": 1,
+                     *                 "epoch": 0,
+                     *                 "surface": "action",
+                     *                 "at_ms": 1795719469918,
+                     *                 "preset": "focused",
+                     *                 "text": "git commit -m 'Fix rounding'",
+                     *                 "injected": [],
+                     *                 "candidates": 2,
+                     *                 "silence": "everything that passed is in context already",
+                     *                 "cause": "in_context",
+                     *                 "shadow": false,
+                     *                 "tokens": 0,
+                     *                 "budget_tokens": 200,
+                     *                 "took_ms": 46.613,
+                     *                 "threshold": 0.5,
+                     *                 "best_relevance": 1
+                     *               }
+                     *             ],
+                     *             "exposures": []
+                     *           }
+                     *         ],
+                     *         "prompts": [
+                     *           "Fix the rounding of discounts, then commit."
+                     *         ],
+                     *         "files": [],
+                     *         "tools": [
+                     *           "bash git commit -m 'Fix rounding'"
+                     *         ],
+                     *         "failures": [],
+                     *         "answers": [],
+                     *         "rule_files": []
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneSession"];
                 };
             };
@@ -12461,12 +16770,20 @@ export interface operations {
     list_digests: {
         parameters: {
             query?: {
+                /**
+                 * @description most digests, the newest
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
                 /** @description of one session: `host/id`, its id or the beginning of it */
                 session?: string;
-                /** @description of this folder's project; without it of every project */
+                /**
+                 * @description of this folder's project; without it of every project
+                 * @example /work/shop
+                 */
                 cwd?: string;
-                /** @description most digests, the newest */
-                limit?: number;
             };
             header?: never;
             path?: never;
@@ -12480,7 +16797,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Digests"];
+                    /**
+                     * @example {
+                     *       "digests": [],
+                     *       "reason": "library/chat-7 has none: it is still running; a digest is written when a turn or the session ends",
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DigestPage"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -12503,7 +16827,10 @@ export interface operations {
     get_learned: {
         parameters: {
             query?: {
-                /** @description `host/id`, its id or the beginning of it; without it the last one */
+                /**
+                 * @description `host/id`, its id or the beginning of it; without it the last one
+                 * @example claude-code/s-40
+                 */
                 session?: string;
                 /** @description the last one of this folder's project; without it of any */
                 cwd?: string;
@@ -12520,6 +16847,105 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "learned": {
+                     *         "session": "claude-code/s-40",
+                     *         "at_ms": 0,
+                     *         "running": false,
+                     *         "statements": [
+                     *           {
+                     *             "memory": {
+                     *               "id": "mem_1m8ckh79h5f2kdtn",
+                     *               "kind": "preference",
+                     *               "content": "Always write tests first",
+                     *               "scope": "project:shop-73774d71f4",
+                     *               "provenance": {
+                     *                 "tier": "user",
+                     *                 "source": "session",
+                     *                 "host": "claude-code",
+                     *                 "session_id": "s-40",
+                     *                 "turn": 1,
+                     *                 "span": "From now on always write tests first.",
+                     *                 "extractor": "",
+                     *                 "original_tier": null,
+                     *                 "author": "",
+                     *                 "speaker": "user"
+                     *               },
+                     *               "validity": {
+                     *                 "valid_from_ms": 1795168800000,
+                     *                 "valid_to_ms": null,
+                     *                 "superseded_by": null
+                     *               },
+                     *               "created_at_ms": 1795719470385,
+                     *               "updated_at_ms": 1795719470385,
+                     *               "importance": 0.8,
+                     *               "confidence": 0.9,
+                     *               "trigger": {
+                     *                 "always": false,
+                     *                 "actions": [
+                     *                   [
+                     *                     "write_test",
+                     *                     0.91
+                     *                   ],
+                     *                   [
+                     *                     "fix_bug",
+                     *                     0.38
+                     *                   ]
+                     *                 ],
+                     *                 "objects": [],
+                     *                 "paths": [],
+                     *                 "languages": [],
+                     *                 "commands": [],
+                     *                 "tools": [],
+                     *                 "topics": [],
+                     *                 "phrases": [],
+                     *                 "breadth": 2.67,
+                     *                 "maker": "local",
+                     *                 "blocking": false
+                     *               },
+                     *               "status": "active",
+                     *               "sensitivity": "project",
+                     *               "entities": [],
+                     *               "files": [],
+                     *               "error_signature": "",
+                     *               "frequency": 1,
+                     *               "use_count": 0,
+                     *               "shown_count": 0,
+                     *               "tokens": 4,
+                     *               "pinned": false,
+                     *               "evidence": [],
+                     *               "proofs": 0,
+                     *               "branch": null,
+                     *               "content_hash": "13465ce6d5781c98",
+                     *               "etag": "aff39552c79725699821"
+                     *             },
+                     *             "fate": "new",
+                     *             "believed": "your word",
+                     *             "evidence": [
+                     *               {
+                     *                 "speaker": "user",
+                     *                 "extractor": "",
+                     *                 "turn": 1,
+                     *                 "span": "From now on always write tests first."
+                     *               }
+                     *             ],
+                     *             "replaced": [],
+                     *             "questions": [],
+                     *             "waits": false
+                     *           }
+                     *         ],
+                     *         "dropped": [],
+                     *         "nudges": [],
+                     *         "requests": [],
+                     *         "waiting": {
+                     *           "statements": 0,
+                     *           "messages": 0,
+                     *           "transcripts": 0
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SessionLearned"];
                 };
             };
@@ -12545,9 +16971,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description name of the host */
+                /**
+                 * @description name of the host
+                 * @example plain
+                 */
                 host: string;
-                /** @description the host's id of the session */
+                /**
+                 * @description the host's id of the session
+                 * @example s-41
+                 */
                 session_id: string;
             };
             cookie?: never;
@@ -12564,6 +16996,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "session": "plain/s-41",
+                     *       "muted": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Muted"];
                 };
             };
@@ -12595,9 +17033,15 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
-                /** @description of one session: its host */
+                /**
+                 * @description of one session: its host
+                 * @example plain
+                 */
                 host?: string;
-                /** @description of one session: its id */
+                /**
+                 * @description of one session: its id
+                 * @example s-41
+                 */
                 session_id?: string;
                 /** @description only of this memory */
                 memory?: string;
@@ -12614,6 +17058,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "exposures": [
+                     *         {
+                     *           "session": "plain/s-41",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "surface": "start",
+                     *           "turn": 0,
+                     *           "epoch": 0,
+                     *           "tokens": 15,
+                     *           "at_ms": 1795719469876,
+                     *           "used": null
+                     *         },
+                     *         {
+                     *           "session": "plain/s-41",
+                     *           "memory_id": "mem_1m8ckh6jcjrqkeyw",
+                     *           "surface": "start",
+                     *           "turn": 0,
+                     *           "epoch": 0,
+                     *           "tokens": 14,
+                     *           "at_ms": 1795719469876,
+                     *           "used": null
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ExposurePage"];
                 };
             };
@@ -12653,6 +17124,168 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "files": [
+                     *         {
+                     *           "path": "CLAUDE.md",
+                     *           "memories": 2,
+                     *           "status": "imported",
+                     *           "left_out": []
+                     *         }
+                     *       ],
+                     *       "changes": [
+                     *         {
+                     *           "change": "merge",
+                     *           "reason": "says the same as mem_1m8ckh677vmf88sk",
+                     *           "cause": "says_same",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh677vmf88sk",
+                     *             "kind": "preference",
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Run `make lint` before every commit.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469282,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469287,
+                     *             "updated_at_ms": 1795719470304,
+                     *             "importance": 0.9,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "commit",
+                     *                   1
+                     *                 ]
+                     *               ],
+                     *               "objects": [],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1,
+                     *               "maker": "user",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [
+                     *               {
+                     *                 "kind": "command",
+                     *                 "key": "make lint"
+                     *               }
+                     *             ],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 1,
+                     *             "shown_count": 0,
+                     *             "tokens": 9,
+                     *             "pinned": false,
+                     *             "evidence": [
+                     *               "- Run `make lint` before every commit."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "13d34b4e3b2ede2a",
+                     *             "etag": "ef22e39b17ee57acf24a"
+                     *           }
+                     *         },
+                     *         {
+                     *           "change": "contradict",
+                     *           "reason": "may say the opposite of mem_1m8ckh6jcjrqkeyw",
+                     *           "cause": "may_be_opposite",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh7748y5fsqk",
+                     *             "kind": "fact",
+                     *             "content": "Amounts are integer cents",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "CLAUDE.md",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "- Amounts are integer cents.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719470267,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719470308,
+                     *             "updated_at_ms": 1795719470308,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.25
+                     *                 ],
+                     *                 [
+                     *                   "debug_investigate",
+                     *                   0.19
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.66,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 4,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "260301c6b8472a59",
+                     *             "etag": "e12961826d0bb4b43102"
+                     *           },
+                     *           "other_id": "mem_1m8ckh6jcjrqkeyw",
+                     *           "further": []
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Imported"];
                 };
             };
@@ -12679,9 +17312,18 @@ export interface operations {
     list_transcripts: {
         parameters: {
             query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
                 /** @description working folder of the project; left out = every project */
                 cwd?: string;
-                /** @description files and folders to search instead */
+                /**
+                 * @description files and folders to search instead
+                 * @example [
+                 *       "/home/ana/s-40.jsonl"
+                 *     ]
+                 */
                 path?: string[];
                 /** @description only sessions of this host */
                 host?: string;
@@ -12700,6 +17342,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "transcripts": [
+                     *         {
+                     *           "host": "claude-code",
+                     *           "path": "/home/ana/s-40.jsonl",
+                     *           "size_bytes": 512,
+                     *           "modified_ms": 1795719470359,
+                     *           "sessions": 1,
+                     *           "session_ids": [],
+                     *           "cwd": "",
+                     *           "server": ""
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Transcripts"];
                 };
             };
@@ -12739,6 +17398,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "handovers": 1,
+                     *       "added": 1,
+                     *       "merged": 0,
+                     *       "superseded": 0,
+                     *       "contradicted": 0,
+                     *       "retired": 0,
+                     *       "skipped": 0,
+                     *       "failed": 0,
+                     *       "files": [
+                     *         {
+                     *           "path": "/home/ana/s-40.jsonl",
+                     *           "host": "claude-code",
+                     *           "sessions": 1,
+                     *           "prompts": 1,
+                     *           "bad_lines": 0,
+                     *           "error": ""
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["CaptureReport"];
                 };
             };
@@ -12799,6 +17480,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "provider": "",
+                     *       "session": "",
+                     *       "error": "",
+                     *       "changes": [],
+                     *       "waiting": 0,
+                     *       "tokens": 0,
+                     *       "requests": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["WrittenUp"];
                 };
             };
@@ -12825,7 +17517,10 @@ export interface operations {
     get_settings: {
         parameters: {
             query?: {
-                /** @description as they hold in this folder's project */
+                /**
+                 * @description as they hold in this folder's project
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description effective values for this agent */
                 agent?: string;
@@ -12842,6 +17537,123 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "settings": {
+                     *         "etag": "e3b0c44298fc1c149afb",
+                     *         "file": "/home/ana/home/config.yaml",
+                     *         "project_file": "/work/shop/.tacit/config.yaml",
+                     *         "cwd": "/work/shop",
+                     *         "agent": "",
+                     *         "settings": [
+                     *           {
+                     *             "about": {
+                     *               "key": "preset",
+                     *               "section": "",
+                     *               "about": "the complete configuration below your own values",
+                     *               "type": "string",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [
+                     *                 "ambient",
+                     *                 "focused"
+                     *               ],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": "focused",
+                     *               "per_agent": true,
+                     *               "project": "",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "preset",
+                     *             "value": "focused",
+                     *             "layer": "preset",
+                     *             "place": "preset focused",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": "focused"
+                     *               },
+                     *               {
+                     *                 "layer": "preset",
+                     *                 "place": "preset focused",
+                     *                 "value": "focused"
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "about": {
+                     *               "key": "recall.enabled",
+                     *               "section": "recall",
+                     *               "about": "inject memories at all",
+                     *               "type": "boolean",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": true,
+                     *               "per_agent": true,
+                     *               "project": "turn_off",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "recall.enabled",
+                     *             "value": true,
+                     *             "layer": "default",
+                     *             "place": "defaults",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": true
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "kinds": {},
+                     *         "warnings": [],
+                     *         "presets": [
+                     *           "ambient",
+                     *           "focused"
+                     *         ],
+                     *         "levels": [
+                     *           {
+                     *             "name": "quiet",
+                     *             "threshold": 0.4133,
+                     *             "precision": 0.4333,
+                     *             "coverage": 0.0175,
+                     *             "wrongful": 0.0311,
+                     *             "tokens": 5.9624,
+                     *             "tuned": false
+                     *           },
+                     *           {
+                     *             "name": "balanced",
+                     *             "threshold": 0.2612,
+                     *             "precision": 0.3418,
+                     *             "coverage": 0.0511,
+                     *             "wrongful": 0.1195,
+                     *             "tokens": 18.1767,
+                     *             "tuned": false
+                     *           }
+                     *         ],
+                     *         "agents": [],
+                     *         "projects": [
+                     *           {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "folder": "/work/shop",
+                     *             "overridden": []
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SettingsAnswer"];
                 };
             };
@@ -12860,7 +17672,10 @@ export interface operations {
                 holder?: "user" | "agents" | "projects" | "project_file";
                 /** @description the agent's name, or a folder of the project */
                 name?: string;
-                /** @description one dotted name; empty = everything */
+                /**
+                 * @description one dotted name; empty = everything
+                 * @example recall.level
+                 */
                 key?: string;
             };
             header?: {
@@ -12878,6 +17693,124 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "reverted": true,
+                     *       "settings": {
+                     *         "etag": "e3ead8c8f76c1dad2169",
+                     *         "file": "/home/ana/home/config.yaml",
+                     *         "project_file": "",
+                     *         "cwd": "",
+                     *         "agent": "",
+                     *         "settings": [
+                     *           {
+                     *             "about": {
+                     *               "key": "preset",
+                     *               "section": "",
+                     *               "about": "the complete configuration below your own values",
+                     *               "type": "string",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [
+                     *                 "ambient",
+                     *                 "focused"
+                     *               ],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": "focused",
+                     *               "per_agent": true,
+                     *               "project": "",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "preset",
+                     *             "value": "focused",
+                     *             "layer": "preset",
+                     *             "place": "preset focused",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": "focused"
+                     *               },
+                     *               {
+                     *                 "layer": "preset",
+                     *                 "place": "preset focused",
+                     *                 "value": "focused"
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "about": {
+                     *               "key": "recall.enabled",
+                     *               "section": "recall",
+                     *               "about": "inject memories at all",
+                     *               "type": "boolean",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": true,
+                     *               "per_agent": true,
+                     *               "project": "turn_off",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "recall.enabled",
+                     *             "value": true,
+                     *             "layer": "default",
+                     *             "place": "defaults",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": true
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "kinds": {},
+                     *         "warnings": [],
+                     *         "presets": [
+                     *           "ambient",
+                     *           "focused"
+                     *         ],
+                     *         "levels": [
+                     *           {
+                     *             "name": "quiet",
+                     *             "threshold": 0.4133,
+                     *             "precision": 0.4333,
+                     *             "coverage": 0.0175,
+                     *             "wrongful": 0.0311,
+                     *             "tokens": 5.9624,
+                     *             "tuned": false
+                     *           },
+                     *           {
+                     *             "name": "balanced",
+                     *             "threshold": 0.2612,
+                     *             "precision": 0.3418,
+                     *             "coverage": 0.0511,
+                     *             "wrongful": 0.1195,
+                     *             "tokens": 18.1767,
+                     *             "tuned": false
+                     *           }
+                     *         ],
+                     *         "agents": [],
+                     *         "projects": [
+                     *           {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "folder": "/work/shop",
+                     *             "overridden": []
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Reverted"];
                 };
             };
@@ -12914,6 +17847,123 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "settings": {
+                     *         "etag": "0989b983acec4a46c3d2",
+                     *         "file": "/home/ana/home/config.yaml",
+                     *         "project_file": "",
+                     *         "cwd": "",
+                     *         "agent": "",
+                     *         "settings": [
+                     *           {
+                     *             "about": {
+                     *               "key": "preset",
+                     *               "section": "",
+                     *               "about": "the complete configuration below your own values",
+                     *               "type": "string",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [
+                     *                 "ambient",
+                     *                 "focused"
+                     *               ],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": "focused",
+                     *               "per_agent": true,
+                     *               "project": "",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "preset",
+                     *             "value": "focused",
+                     *             "layer": "preset",
+                     *             "place": "preset focused",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": "focused"
+                     *               },
+                     *               {
+                     *                 "layer": "preset",
+                     *                 "place": "preset focused",
+                     *                 "value": "focused"
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "about": {
+                     *               "key": "recall.enabled",
+                     *               "section": "recall",
+                     *               "about": "inject memories at all",
+                     *               "type": "boolean",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": true,
+                     *               "per_agent": true,
+                     *               "project": "turn_off",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "recall.enabled",
+                     *             "value": true,
+                     *             "layer": "default",
+                     *             "place": "defaults",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": true
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "kinds": {},
+                     *         "warnings": [],
+                     *         "presets": [
+                     *           "ambient",
+                     *           "focused"
+                     *         ],
+                     *         "levels": [
+                     *           {
+                     *             "name": "quiet",
+                     *             "threshold": 0.4133,
+                     *             "precision": 0.4333,
+                     *             "coverage": 0.0175,
+                     *             "wrongful": 0.0311,
+                     *             "tokens": 5.9624,
+                     *             "tuned": false
+                     *           },
+                     *           {
+                     *             "name": "balanced",
+                     *             "threshold": 0.2612,
+                     *             "precision": 0.3418,
+                     *             "coverage": 0.0511,
+                     *             "wrongful": 0.1195,
+                     *             "tokens": 18.1767,
+                     *             "tuned": false
+                     *           }
+                     *         ],
+                     *         "agents": [],
+                     *         "projects": [
+                     *           {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "folder": "/work/shop",
+                     *             "overridden": []
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SettingsAnswer"];
                 };
             };
@@ -12950,6 +18000,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "settings": [
+                     *         {
+                     *           "about": {
+                     *             "key": "recall.level",
+                     *             "section": "recall",
+                     *             "about": "for `focused`: how readily memories come before a prompt; quiet = fewer and more often right, eager = more and more often wrong; sets `recall.thresholds.prompt`",
+                     *             "type": "choice",
+                     *             "items": null,
+                     *             "nullable": false,
+                     *             "choices": [
+                     *               "quiet",
+                     *               "balanced"
+                     *             ],
+                     *             "minimum": null,
+                     *             "maximum": null,
+                     *             "above_minimum": false,
+                     *             "default": "balanced",
+                     *             "per_agent": true,
+                     *             "project": "quieter",
+                     *             "restart": false,
+                     *             "guidance": ""
+                     *           },
+                     *           "key": "recall.level",
+                     *           "value": "quiet",
+                     *           "layer": "user",
+                     *           "place": "/home/ana/home/config.yaml:3",
+                     *           "origins": [
+                     *             {
+                     *               "layer": "default",
+                     *               "place": "defaults",
+                     *               "value": "balanced"
+                     *             },
+                     *             {
+                     *               "layer": "preset",
+                     *               "place": "preset focused:5",
+                     *               "value": "balanced"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Differences"];
                 };
             };
@@ -12976,6 +18070,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "title": "Tacit settings",
+                     *       "type": "object"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Document"];
                 };
             };
@@ -12997,7 +18097,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description dotted name of a setting */
+                /**
+                 * @description dotted name of a setting
+                 * @example recall.level
+                 */
                 key: string;
             };
             cookie?: never;
@@ -13010,6 +18113,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "setting": {
+                     *         "about": {
+                     *           "key": "recall.level",
+                     *           "section": "recall",
+                     *           "about": "for `focused`: how readily memories come before a prompt; quiet = fewer and more often right, eager = more and more often wrong; sets `recall.thresholds.prompt`",
+                     *           "type": "choice",
+                     *           "items": null,
+                     *           "nullable": false,
+                     *           "choices": [
+                     *             "quiet",
+                     *             "balanced"
+                     *           ],
+                     *           "minimum": null,
+                     *           "maximum": null,
+                     *           "above_minimum": false,
+                     *           "default": "balanced",
+                     *           "per_agent": true,
+                     *           "project": "quieter",
+                     *           "restart": false,
+                     *           "guidance": ""
+                     *         },
+                     *         "key": "recall.level",
+                     *         "value": "quiet",
+                     *         "layer": "user",
+                     *         "place": "/home/ana/home/config.yaml:3",
+                     *         "origins": [
+                     *           {
+                     *             "layer": "default",
+                     *             "place": "defaults",
+                     *             "value": "balanced"
+                     *           },
+                     *           {
+                     *             "layer": "preset",
+                     *             "place": "preset focused:5",
+                     *             "value": "balanced"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneSetting"];
                 };
             };
@@ -13023,7 +18168,12 @@ export interface operations {
     };
     list_agents: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -13036,6 +18186,183 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "agents": [
+                     *         {
+                     *           "name": "reviewer",
+                     *           "memory_injection_overridden": true,
+                     *           "overridden": [
+                     *             "recall.level"
+                     *           ],
+                     *           "memory_injection": {
+                     *             "enabled": true,
+                     *             "level": "quiet",
+                     *             "shadow": false,
+                     *             "holdout": 0,
+                     *             "spaces": [
+                     *               "semantic",
+                     *               "lexical"
+                     *             ],
+                     *             "spaces_prompt": [
+                     *               "semantic",
+                     *               "character"
+                     *             ],
+                     *             "spaces_on_demand": [
+                     *               "semantic",
+                     *               "lexical"
+                     *             ],
+                     *             "candidates_per_space": 32,
+                     *             "shortlist": 12,
+                     *             "max_items": 8,
+                     *             "whole_start": 2,
+                     *             "kinds": [],
+                     *             "failure_kinds": [],
+                     *             "fuse": "fitted",
+                     *             "score": "situation",
+                     *             "start_pool": "need",
+                     *             "order": "diverse",
+                     *             "render": "lines",
+                     *             "placement": "default",
+                     *             "refresh_similarity_first": 0.45,
+                     *             "refresh_similarity_later": 0.55,
+                     *             "refresh_top": 3,
+                     *             "answer_share": 0.25,
+                     *             "question_cosine": 0.35,
+                     *             "follow_ups": true,
+                     *             "reinject_after": 0,
+                     *             "semantic_threshold": 0,
+                     *             "history_blocks": null,
+                     *             "tell_memory_add": "auto",
+                     *             "nudge": "auto",
+                     *             "subagents": {},
+                     *             "blocking": false,
+                     *             "pinned_kinds": [],
+                     *             "ambient_enabled": false,
+                     *             "pinned_limit": 3,
+                     *             "pinned_sort": "recent",
+                     *             "min_prompt_chars": 0,
+                     *             "max_session_memories": 0,
+                     *             "adjust_budget": [
+                     *               "prompt",
+                     *               "window"
+                     *             ],
+                     *             "min_budget": 200,
+                     *             "context_window": 200000,
+                     *             "sections": [],
+                     *             "categories": {
+                     *               "divergence": 200,
+                     *               "cluster": 400,
+                     *               "single": 300,
+                     *               "session": 200,
+                     *               "badges": 50
+                     *             },
+                     *             "recency": {
+                     *               "hour": 1.3,
+                     *               "day": 1.2,
+                     *               "week": 1.1,
+                     *               "month": 1,
+                     *               "quarter": 0.9,
+                     *               "older": 0.8
+                     *             },
+                     *             "scopes": {
+                     *               "universal": 300,
+                     *               "language": 300,
+                     *               "project": 400,
+                     *               "reserve": 200,
+                     *               "done": 300,
+                     *               "decided": 200,
+                     *               "open": 300,
+                     *               "asked_universal": 150,
+                     *               "asked_language": 150,
+                     *               "asked_project": 200
+                     *             },
+                     *             "shorten_above": 0,
+                     *             "shorten_to": 80,
+                     *             "announce_empty": false,
+                     *             "embedding_required": false,
+                     *             "answers_per_session": 0,
+                     *             "session_tokens": 0,
+                     *             "opt_out_token": "#notacit",
+                     *             "deadline_ms": 400,
+                     *             "budgets": {
+                     *               "start": 2000,
+                     *               "prompt": 800,
+                     *               "action": 200,
+                     *               "failure": 300,
+                     *               "compaction": 1500,
+                     *               "subagent": 600,
+                     *               "on_demand": 1000
+                     *             },
+                     *             "allot": {
+                     *               "start": {},
+                     *               "prompt": {},
+                     *               "failure": {},
+                     *               "subagent": {},
+                     *               "on_demand": {},
+                     *               "hand_on": true
+                     *             },
+                     *             "typed": {
+                     *               "semantic": 0.4,
+                     *               "recency": 0.2,
+                     *               "importance": 0.15,
+                     *               "access": 0.1,
+                     *               "kind": 0.15
+                     *             },
+                     *             "floors": {
+                     *               "similarity": {},
+                     *               "certain": 0,
+                     *               "ratio": 0,
+                     *               "cosine": 0,
+                     *               "importance": 0,
+                     *               "by_task": false
+                     *             },
+                     *             "thresholds": {
+                     *               "start": 0,
+                     *               "prompt": 0.4133,
+                     *               "action": 0.5,
+                     *               "failure": 0.4,
+                     *               "compaction": 0,
+                     *               "subagent": 0.45,
+                     *               "on_demand": 0.28
+                     *             },
+                     *             "reranker": {
+                     *               "provider": "off",
+                     *               "model": "",
+                     *               "least": 0.1,
+                     *               "candidates": 8
+                     *             },
+                     *             "sparse": {
+                     *               "provider": "off",
+                     *               "model": ""
+                     *             },
+                     *             "anticipate": {
+                     *               "provider": "off",
+                     *               "model": "",
+                     *               "endpoint": "",
+                     *               "api_key_env": "",
+                     *               "tokens_per_day": 300000,
+                     *               "most_output_tokens": 600,
+                     *               "timeout_ms": 60000
+                     *             },
+                     *             "judge": {
+                     *               "provider": "off",
+                     *               "model": "",
+                     *               "endpoint": "",
+                     *               "api_key_env": "",
+                     *               "tokens_per_day": 300000,
+                     *               "most_output_tokens": 600,
+                     *               "deadline_ms": 1500,
+                     *               "sure": 0.42,
+                     *               "least": 0.3
+                     *             }
+                     *           },
+                     *           "last_seen_ms": null
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Agents"];
                 };
             };
@@ -13052,7 +18379,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description name of the agent */
+                /**
+                 * @description name of the agent
+                 * @example reviewer
+                 */
                 name: string;
             };
             cookie?: never;
@@ -13065,6 +18395,180 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "agent": {
+                     *         "name": "reviewer",
+                     *         "memory_injection_overridden": true,
+                     *         "overridden": [
+                     *           "recall.level"
+                     *         ],
+                     *         "memory_injection": {
+                     *           "enabled": true,
+                     *           "level": "quiet",
+                     *           "shadow": false,
+                     *           "holdout": 0,
+                     *           "spaces": [
+                     *             "semantic",
+                     *             "lexical"
+                     *           ],
+                     *           "spaces_prompt": [
+                     *             "semantic",
+                     *             "character"
+                     *           ],
+                     *           "spaces_on_demand": [
+                     *             "semantic",
+                     *             "lexical"
+                     *           ],
+                     *           "candidates_per_space": 32,
+                     *           "shortlist": 12,
+                     *           "max_items": 8,
+                     *           "whole_start": 2,
+                     *           "kinds": [],
+                     *           "failure_kinds": [],
+                     *           "fuse": "fitted",
+                     *           "score": "situation",
+                     *           "start_pool": "need",
+                     *           "order": "diverse",
+                     *           "render": "lines",
+                     *           "placement": "default",
+                     *           "refresh_similarity_first": 0.45,
+                     *           "refresh_similarity_later": 0.55,
+                     *           "refresh_top": 3,
+                     *           "answer_share": 0.25,
+                     *           "question_cosine": 0.35,
+                     *           "follow_ups": true,
+                     *           "reinject_after": 0,
+                     *           "semantic_threshold": 0,
+                     *           "history_blocks": null,
+                     *           "tell_memory_add": "auto",
+                     *           "nudge": "auto",
+                     *           "subagents": {},
+                     *           "blocking": false,
+                     *           "pinned_kinds": [],
+                     *           "ambient_enabled": false,
+                     *           "pinned_limit": 3,
+                     *           "pinned_sort": "recent",
+                     *           "min_prompt_chars": 0,
+                     *           "max_session_memories": 0,
+                     *           "adjust_budget": [
+                     *             "prompt",
+                     *             "window"
+                     *           ],
+                     *           "min_budget": 200,
+                     *           "context_window": 200000,
+                     *           "sections": [],
+                     *           "categories": {
+                     *             "divergence": 200,
+                     *             "cluster": 400,
+                     *             "single": 300,
+                     *             "session": 200,
+                     *             "badges": 50
+                     *           },
+                     *           "recency": {
+                     *             "hour": 1.3,
+                     *             "day": 1.2,
+                     *             "week": 1.1,
+                     *             "month": 1,
+                     *             "quarter": 0.9,
+                     *             "older": 0.8
+                     *           },
+                     *           "scopes": {
+                     *             "universal": 300,
+                     *             "language": 300,
+                     *             "project": 400,
+                     *             "reserve": 200,
+                     *             "done": 300,
+                     *             "decided": 200,
+                     *             "open": 300,
+                     *             "asked_universal": 150,
+                     *             "asked_language": 150,
+                     *             "asked_project": 200
+                     *           },
+                     *           "shorten_above": 0,
+                     *           "shorten_to": 80,
+                     *           "announce_empty": false,
+                     *           "embedding_required": false,
+                     *           "answers_per_session": 0,
+                     *           "session_tokens": 0,
+                     *           "opt_out_token": "#notacit",
+                     *           "deadline_ms": 400,
+                     *           "budgets": {
+                     *             "start": 2000,
+                     *             "prompt": 800,
+                     *             "action": 200,
+                     *             "failure": 300,
+                     *             "compaction": 1500,
+                     *             "subagent": 600,
+                     *             "on_demand": 1000
+                     *           },
+                     *           "allot": {
+                     *             "start": {},
+                     *             "prompt": {},
+                     *             "failure": {},
+                     *             "subagent": {},
+                     *             "on_demand": {},
+                     *             "hand_on": true
+                     *           },
+                     *           "typed": {
+                     *             "semantic": 0.4,
+                     *             "recency": 0.2,
+                     *             "importance": 0.15,
+                     *             "access": 0.1,
+                     *             "kind": 0.15
+                     *           },
+                     *           "floors": {
+                     *             "similarity": {},
+                     *             "certain": 0,
+                     *             "ratio": 0,
+                     *             "cosine": 0,
+                     *             "importance": 0,
+                     *             "by_task": false
+                     *           },
+                     *           "thresholds": {
+                     *             "start": 0,
+                     *             "prompt": 0.4133,
+                     *             "action": 0.5,
+                     *             "failure": 0.4,
+                     *             "compaction": 0,
+                     *             "subagent": 0.45,
+                     *             "on_demand": 0.28
+                     *           },
+                     *           "reranker": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "least": 0.1,
+                     *             "candidates": 8
+                     *           },
+                     *           "sparse": {
+                     *             "provider": "off",
+                     *             "model": ""
+                     *           },
+                     *           "anticipate": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "endpoint": "",
+                     *             "api_key_env": "",
+                     *             "tokens_per_day": 300000,
+                     *             "most_output_tokens": 600,
+                     *             "timeout_ms": 60000
+                     *           },
+                     *           "judge": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "endpoint": "",
+                     *             "api_key_env": "",
+                     *             "tokens_per_day": 300000,
+                     *             "most_output_tokens": 600,
+                     *             "deadline_ms": 1500,
+                     *             "sure": 0.42,
+                     *             "least": 0.3
+                     *           }
+                     *         },
+                     *         "last_seen_ms": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneAgent"];
                 };
             };
@@ -13084,7 +18588,10 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description name of the agent */
+                /**
+                 * @description name of the agent
+                 * @example reviewer
+                 */
                 name: string;
             };
             cookie?: never;
@@ -13102,6 +18609,180 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "agent": {
+                     *         "name": "reviewer",
+                     *         "memory_injection_overridden": true,
+                     *         "overridden": [
+                     *           "recall.level"
+                     *         ],
+                     *         "memory_injection": {
+                     *           "enabled": true,
+                     *           "level": "quiet",
+                     *           "shadow": false,
+                     *           "holdout": 0,
+                     *           "spaces": [
+                     *             "semantic",
+                     *             "lexical"
+                     *           ],
+                     *           "spaces_prompt": [
+                     *             "semantic",
+                     *             "character"
+                     *           ],
+                     *           "spaces_on_demand": [
+                     *             "semantic",
+                     *             "lexical"
+                     *           ],
+                     *           "candidates_per_space": 32,
+                     *           "shortlist": 12,
+                     *           "max_items": 8,
+                     *           "whole_start": 2,
+                     *           "kinds": [],
+                     *           "failure_kinds": [],
+                     *           "fuse": "fitted",
+                     *           "score": "situation",
+                     *           "start_pool": "need",
+                     *           "order": "diverse",
+                     *           "render": "lines",
+                     *           "placement": "default",
+                     *           "refresh_similarity_first": 0.45,
+                     *           "refresh_similarity_later": 0.55,
+                     *           "refresh_top": 3,
+                     *           "answer_share": 0.25,
+                     *           "question_cosine": 0.35,
+                     *           "follow_ups": true,
+                     *           "reinject_after": 0,
+                     *           "semantic_threshold": 0,
+                     *           "history_blocks": null,
+                     *           "tell_memory_add": "auto",
+                     *           "nudge": "auto",
+                     *           "subagents": {},
+                     *           "blocking": false,
+                     *           "pinned_kinds": [],
+                     *           "ambient_enabled": false,
+                     *           "pinned_limit": 3,
+                     *           "pinned_sort": "recent",
+                     *           "min_prompt_chars": 0,
+                     *           "max_session_memories": 0,
+                     *           "adjust_budget": [
+                     *             "prompt",
+                     *             "window"
+                     *           ],
+                     *           "min_budget": 200,
+                     *           "context_window": 200000,
+                     *           "sections": [],
+                     *           "categories": {
+                     *             "divergence": 200,
+                     *             "cluster": 400,
+                     *             "single": 300,
+                     *             "session": 200,
+                     *             "badges": 50
+                     *           },
+                     *           "recency": {
+                     *             "hour": 1.3,
+                     *             "day": 1.2,
+                     *             "week": 1.1,
+                     *             "month": 1,
+                     *             "quarter": 0.9,
+                     *             "older": 0.8
+                     *           },
+                     *           "scopes": {
+                     *             "universal": 300,
+                     *             "language": 300,
+                     *             "project": 400,
+                     *             "reserve": 200,
+                     *             "done": 300,
+                     *             "decided": 200,
+                     *             "open": 300,
+                     *             "asked_universal": 150,
+                     *             "asked_language": 150,
+                     *             "asked_project": 200
+                     *           },
+                     *           "shorten_above": 0,
+                     *           "shorten_to": 80,
+                     *           "announce_empty": false,
+                     *           "embedding_required": false,
+                     *           "answers_per_session": 0,
+                     *           "session_tokens": 0,
+                     *           "opt_out_token": "#notacit",
+                     *           "deadline_ms": 400,
+                     *           "budgets": {
+                     *             "start": 2000,
+                     *             "prompt": 800,
+                     *             "action": 200,
+                     *             "failure": 300,
+                     *             "compaction": 1500,
+                     *             "subagent": 600,
+                     *             "on_demand": 1000
+                     *           },
+                     *           "allot": {
+                     *             "start": {},
+                     *             "prompt": {},
+                     *             "failure": {},
+                     *             "subagent": {},
+                     *             "on_demand": {},
+                     *             "hand_on": true
+                     *           },
+                     *           "typed": {
+                     *             "semantic": 0.4,
+                     *             "recency": 0.2,
+                     *             "importance": 0.15,
+                     *             "access": 0.1,
+                     *             "kind": 0.15
+                     *           },
+                     *           "floors": {
+                     *             "similarity": {},
+                     *             "certain": 0,
+                     *             "ratio": 0,
+                     *             "cosine": 0,
+                     *             "importance": 0,
+                     *             "by_task": false
+                     *           },
+                     *           "thresholds": {
+                     *             "start": 0,
+                     *             "prompt": 0.4133,
+                     *             "action": 0.5,
+                     *             "failure": 0.4,
+                     *             "compaction": 0,
+                     *             "subagent": 0.45,
+                     *             "on_demand": 0.28
+                     *           },
+                     *           "reranker": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "least": 0.1,
+                     *             "candidates": 8
+                     *           },
+                     *           "sparse": {
+                     *             "provider": "off",
+                     *             "model": ""
+                     *           },
+                     *           "anticipate": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "endpoint": "",
+                     *             "api_key_env": "",
+                     *             "tokens_per_day": 300000,
+                     *             "most_output_tokens": 600,
+                     *             "timeout_ms": 60000
+                     *           },
+                     *           "judge": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "endpoint": "",
+                     *             "api_key_env": "",
+                     *             "tokens_per_day": 300000,
+                     *             "most_output_tokens": 600,
+                     *             "deadline_ms": 1500,
+                     *             "sure": 0.42,
+                     *             "least": 0.3
+                     *           }
+                     *         },
+                     *         "last_seen_ms": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneAgent"];
                 };
             };
@@ -13133,6 +18814,55 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "version": "0.1.0",
+                     *       "home": "/home/ana/home",
+                     *       "preset": "focused",
+                     *       "store": {
+                     *         "memories_active": 6,
+                     *         "memories_total": 10,
+                     *         "projects": 1,
+                     *         "sessions": 2,
+                     *         "exposures": 4,
+                     *         "traces": 5,
+                     *         "handovers_pending": 0,
+                     *         "vectors": 10,
+                     *         "vectors_missing": 0,
+                     *         "size_bytes": 2480248,
+                     *         "schema_version": 12
+                     *       },
+                     *       "embedder": "all-minilm-l6-v2-int8@1/384",
+                     *       "warnings": [],
+                     *       "silences": [
+                     *         {
+                     *           "surface": "action",
+                     *           "cause": "in_context",
+                     *           "count": 1
+                     *         },
+                     *         {
+                     *           "surface": "prompt",
+                     *           "cause": "in_context",
+                     *           "count": 1
+                     *         }
+                     *       ],
+                     *       "injections": 3,
+                     *       "recent": 5,
+                     *       "sessions_cached": 2,
+                     *       "recall_enabled": true,
+                     *       "shadow": false,
+                     *       "extractor": null,
+                     *       "anticipation": null,
+                     *       "judge": null,
+                     *       "sync": null,
+                     *       "silence": [
+                     *         [
+                     *           "the session already holds what is relevant",
+                     *           2
+                     *         ]
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["EngineStatus"];
                 };
             };
@@ -13159,6 +18889,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "version": "0.1.0",
+                     *       "checks": [
+                     *         {
+                     *           "name": "store",
+                     *           "ok": true,
+                     *           "detail": "",
+                     *           "hint": ""
+                     *         },
+                     *         {
+                     *           "name": "warnings",
+                     *           "ok": true,
+                     *           "detail": "",
+                     *           "hint": ""
+                     *         }
+                     *       ],
+                     *       "store": {
+                     *         "memories_active": 6,
+                     *         "memories_total": 10,
+                     *         "projects": 1,
+                     *         "sessions": 2,
+                     *         "exposures": 4,
+                     *         "traces": 5,
+                     *         "handovers_pending": 0,
+                     *         "vectors": 10,
+                     *         "vectors_missing": 0,
+                     *         "size_bytes": 2480248,
+                     *         "schema_version": 12
+                     *       },
+                     *       "counters": {}
+                     *     }
+                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };
@@ -13185,6 +18949,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example # HELP tacit_requests_total Requests answered by this process.
+                     *     # TYPE tacit_requests_total counter
+                     *     tacit_requests_total 0
+                     */
                     "text/plain": string;
                 };
             };
@@ -13211,6 +18980,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "openapi": "3.1.0",
+                     *       "info": {
+                     *         "title": "Tacit",
+                     *         "version": "0.1.0",
+                     *         "description": "What `docs/reference/api.md` describes. Times are milliseconds since the epoch.",
+                     *         "license": {
+                     *           "name": "MIT",
+                     *           "identifier": "MIT"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Document"];
                 };
             };
@@ -13237,6 +19020,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "store": {
+                     *         "by_kind": {
+                     *           "fact": 3,
+                     *           "preference": 2,
+                     *           "decision": 1
+                     *         },
+                     *         "by_status": {
+                     *           "active": 6,
+                     *           "retired": 2,
+                     *           "superseded": 2
+                     *         },
+                     *         "by_scope": {
+                     *           "project:shop-73774d71f4": 6
+                     *         },
+                     *         "stated": 6,
+                     *         "used": 1,
+                     *         "restated": 2
+                     *       },
+                     *       "impact": {
+                     *         "shown": 0,
+                     *         "used": 0,
+                     *         "before": 0,
+                     *         "control_shown": 0,
+                     *         "control_used": 0,
+                     *         "tokens": 0,
+                     *         "tokens_used": 0,
+                     *         "sessions": 0,
+                     *         "by_cue": {},
+                     *         "by_surface": {}
+                     *       },
+                     *       "rate": null,
+                     *       "baseline": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["StoreUse"];
                 };
             };
@@ -13255,7 +19074,10 @@ export interface operations {
                 since_ms?: number;
                 /** @description before this time; default: now */
                 until_ms?: number;
-                /** @description length of a bucket (UTC); at most 800 buckets */
+                /**
+                 * @description length of a bucket (UTC); at most 800 buckets
+                 * @example day
+                 */
                 bucket?: "hour" | "day";
             };
             header?: never;
@@ -13270,6 +19092,84 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "series": {
+                     *         "since_ms": 1793059200000,
+                     *         "until_ms": 1795719471119,
+                     *         "bucket_ms": 86400000,
+                     *         "recalls": 5,
+                     *         "complete": true,
+                     *         "buckets": [
+                     *           {
+                     *             "at_ms": 1793059200000,
+                     *             "injections": 0,
+                     *             "silences": 0,
+                     *             "memories": 0,
+                     *             "p50_ms": 0,
+                     *             "p95_ms": 0,
+                     *             "tokens": {},
+                     *             "useful": 0,
+                     *             "wrong": 0,
+                     *             "precision": null
+                     *           },
+                     *           {
+                     *             "at_ms": 1793145600000,
+                     *             "injections": 0,
+                     *             "silences": 0,
+                     *             "memories": 0,
+                     *             "p50_ms": 0,
+                     *             "p95_ms": 0,
+                     *             "tokens": {},
+                     *             "useful": 0,
+                     *             "wrong": 0,
+                     *             "precision": null
+                     *           }
+                     *         ],
+                     *         "latency": [
+                     *           {
+                     *             "surface": "action",
+                     *             "count": 1,
+                     *             "p50_ms": 46.613,
+                     *             "p95_ms": 46.613,
+                     *             "p99_ms": 46.613
+                     *           },
+                     *           {
+                     *             "surface": "prompt",
+                     *             "count": 3,
+                     *             "p50_ms": 9.001,
+                     *             "p95_ms": 34.714,
+                     *             "p99_ms": 34.714
+                     *           }
+                     *         ],
+                     *         "silences": [
+                     *           {
+                     *             "reason": "everything that passed is in context already",
+                     *             "cause": "in_context",
+                     *             "count": 2
+                     *           }
+                     *         ],
+                     *         "kinds": {
+                     *           "preference": 124,
+                     *           "decision": 34,
+                     *           "fact": 21
+                     *         },
+                     *         "feedback": {
+                     *           "useful": 1,
+                     *           "wrong": 0,
+                     *           "missed": 0,
+                     *           "precision": 1
+                     *         },
+                     *         "used": {
+                     *           "shown": 0,
+                     *           "used": 0,
+                     *           "rate": null,
+                     *           "baseline": null
+                     *         },
+                     *         "cache": []
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SeriesView"];
                 };
             };
@@ -13301,6 +19201,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "holdout": {
+                     *         "share": 0,
+                     *         "sessions_with": 0,
+                     *         "sessions_without": 0,
+                     *         "enough": false,
+                     *         "contrasts": []
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["HoldoutView"];
                 };
             };
@@ -13331,6 +19242,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "rows": {},
+                     *       "files": {},
+                     *       "left": [],
+                     *       "dry_run": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Rescan"];
                 };
             };
@@ -13365,6 +19284,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "target": "/home/ana/tacit-2026-11-26.db"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Target"];
                 };
             };
@@ -13403,6 +19327,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "copies": [
+                     *         {
+                     *           "path": "/home/ana/tacit-2026-11-26.db",
+                     *           "origin": "requested",
+                     *           "bytes": 368640,
+                     *           "at_ms": 1795719477030
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Copies"];
                 };
             };
@@ -13433,6 +19369,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "source": "/home/ana/tacit-2026-11-26.db",
+                     *       "former": null,
+                     *       "recovered": null,
+                     *       "dry_run": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Restored"];
                 };
             };
@@ -13497,6 +19441,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "problems": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Problems"];
                 };
             };
@@ -13523,6 +19472,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "jobs": [
+                     *         {
+                     *           "name": "reindex",
+                     *           "state": "done",
+                     *           "done": 0,
+                     *           "whole": 0,
+                     *           "began_ms": 1795719471246,
+                     *           "ended_ms": 1795719471251,
+                     *           "problems": [],
+                     *           "error": "",
+                     *           "hint": ""
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Jobs"];
                 };
             };
@@ -13553,6 +19519,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "job": {
+                     *         "name": "reindex",
+                     *         "state": "running",
+                     *         "done": 0,
+                     *         "whole": 0,
+                     *         "began_ms": 1795719471246,
+                     *         "ended_ms": null,
+                     *         "problems": [],
+                     *         "error": "",
+                     *         "hint": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneJob"];
                 };
             };
@@ -13590,6 +19571,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "context": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *       "surface": "prompt",
+                     *       "memory_ids": [
+                     *         "mem_01m6pv0z8c5r1tq9"
+                     *       ],
+                     *       "tokens": 41,
+                     *       "notice": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentReply"];
                     "text/plain": "";
                 };
@@ -13651,6 +19643,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "system": "",
+                     *       "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *       "texts": {},
+                     *       "notice": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["LibraryReply"];
                     "text/plain": "";
                 };

@@ -83,9 +83,9 @@ const AUDIT_ROWS = 50;
 export const useAudit = (team: string) =>
   useInfiniteQuery({
     queryKey: ["audit", team],
-    queryFn: async ({ pageParam }) => (await body(api.GET("/v1/teams/audit", { params: { query: { team, limit: AUDIT_ROWS, ...(pageParam > 0 && { before: pageParam }) } } }))).entries,
-    initialPageParam: 0,
-    getNextPageParam: (last) => (last.length === AUDIT_ROWS ? last.at(-1)!.number : undefined),
+    queryFn: ({ pageParam }) => body(api.GET("/v1/teams/audit", { params: { query: { team, limit: AUDIT_ROWS, ...(pageParam !== "" && { cursor: pageParam }) } } })),
+    initialPageParam: "",
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
   });
 
 function renewTeams() {

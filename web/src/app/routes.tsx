@@ -17,6 +17,7 @@ const pages: RouteObject[] = [
   { path: "settings", lazy: () => import("../pages/settings/SettingsPage") },
   { path: "data/:part?", lazy: () => import("../pages/data/DataPage") },
   { path: "health", lazy: () => import("../pages/health/Health") },
+  { path: "api", lazy: () => import("../pages/api/ApiPage") },
   { path: "*", lazy: () => import("../pages/Nowhere") },
 ];
 

@@ -8,9 +8,8 @@ from tacit.api import answers as shapes
 from tacit.api.admin import requests as ask
 from tacit.api.admin.sync_requests import BeginSignIn, FinishSignIn, LogIn, Revoke
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.cursors import from_cursor, rows_before, to_cursor
-from tacit.api.requests import AtFolder, NoBody, SessionName, Share, Unshare
-from tacit.app.admin.digests import Digests
+from tacit.api.cursors import from_cursor, part_of, rows_before, to_cursor
+from tacit.api.requests import AtFolder, LongPage, NoBody, Page, SessionName, Share, Unshare
 from tacit.app.admin.purging import Purged
 from tacit.app.admin.series import BUCKETS_MS, DAY_MS
 from tacit.app.projects import Membership
@@ -110,7 +109,7 @@ def purge_memories(engine: Service, at: Parameters, request: ask.Purge) -> Answe
     return Answer(purging.purge(purge_target, dry_run=request.dry_run))
 
 
-def list_memory_relations(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Relations]:  # noqa: ARG001
+def list_memory_relations(engine: Service, at: Parameters, request: LongPage) -> Answer[shapes.Relations]:
     """List the relations of a memory, strongest first.
 
     A relation says that one memory updates, contradicts, extends or resembles another one. `memories` holds
@@ -123,10 +122,20 @@ def list_memory_relations(engine: Service, at: Parameters, request: NoBody) -> A
     visible = engine.visible_to(at.speaker, neighbors)
     hidden = {memory.id for memory in neighbors} - {memory.id for memory in visible}
     shown = [edge for edge in edges if hidden.isdisjoint((edge.source_id, edge.target_id))]
-    return Answer(shapes.Relations(relations=shown, memories=visible))
+    rows, following = part_of(
+        lambda _: shown, request, lambda edge: f"{edge.source_id} {edge.type} {edge.target_id}"
+    )
+    ends = {end for edge in rows for end in (edge.source_id, edge.target_id)}
+    return Answer(
+        shapes.Relations(
+            relations=rows,
+            memories=[memory for memory in visible if memory.id in ends],
+            next_cursor=following,
+        )
+    )
 
 
-def list_memory_exposures(engine: Service, at: Parameters, request: ask.Page) -> Answer[shapes.ExposurePage]:
+def list_memory_exposures(engine: Service, at: Parameters, request: Page) -> Answer[shapes.ExposurePage]:
     """List the injections of a memory, newest first, and whether it was used.
 
     An exposure is one injection of the memory into a session, with its turn and its surface.
@@ -172,7 +181,7 @@ def get_graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer[
     return Answer(shapes.GraphView(graph=engine.admin.graph(where, scope=scope, limit=request.limit)))
 
 
-def list_projects(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Projects]:  # noqa: ARG001
+def list_projects(engine: Service, at: Parameters, request: LongPage) -> Answer[shapes.Projects]:
     """List projects by name.
 
     A project is a repository or a folder that sessions ran in. `active` counts its active memories.
@@ -181,14 +190,15 @@ def list_projects(engine: Service, at: Parameters, request: NoBody) -> Answer[sh
         shapes.ProjectRow(project=row.project, scope=str(project_scope(row.project.id)), active=row.active)
         for row in engine.admin.projects(levels=engine.visibility(at.speaker).levels)
     ]
-    return Answer(shapes.Projects(projects=rows))
+    part, following = part_of(lambda _: rows, request, lambda row: row.project.id)
+    return Answer(shapes.Projects(projects=part, next_cursor=following))
 
 
 def get_folder_project(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
     """Get the project of a folder, and other projects that may belong to it.
 
-    `related` lists projects with the same history or remote, whose memories the user may share with this
-    folder; `notice` is the question that is open.
+    `related` lists projects whose memories may belong to this folder, such as another clone with the same git
+    remote; `notice` is the question that the user has not answered.
     """
     return Answer(_folder_project(engine.admin.membership(request.cwd)))
 
@@ -213,8 +223,8 @@ def separate_project(engine: Service, at: Parameters, request: AtFolder) -> Answ
 def get_sync(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncView]:  # noqa: ARG001
     """Get what is known of the sync of this home, without asking the server.
 
-    It has the account, the device, the last exchange and the last error. `login` is null if this home is not
-    logged in.
+    It has the account, the device, the last exchange and the last error. `logged_in` says whether there is a
+    login.
     """
     return Answer(shapes.SyncView(sync=engine.sync.status()))
 
@@ -291,7 +301,7 @@ def invite_device(engine: Service, at: Parameters, request: NoBody) -> Answer[sh
     return Answer(shapes.InviteView(code=engine.sync.invite()))
 
 
-def list_devices(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.DevicesView]:  # noqa: ARG001
+def list_devices(engine: Service, at: Parameters, request: LongPage) -> Answer[shapes.DevicesView]:  # noqa: ARG001
     """List the devices of the account, as the server knows them.
 
     Revoked devices are listed, too, with the time of the revocation.
@@ -299,7 +309,9 @@ def list_devices(engine: Service, at: Parameters, request: NoBody) -> Answer[sha
     Raises:
         NotLoggedIn: the server does not know this device.
     """
-    return Answer(shapes.DevicesView(devices=engine.sync.devices()))
+    devices = engine.sync.devices()
+    rows, following = part_of(lambda _: devices, request, lambda device: device.device)
+    return Answer(shapes.DevicesView(devices=rows, next_cursor=following))
 
 
 def revoke_device(engine: Service, at: Parameters, request: Revoke) -> Answer[shapes.DevicesView]:  # noqa: ARG001
@@ -480,12 +492,17 @@ def rate_trace(engine: Service, at: Parameters, request: ask.TraceFeedback) -> A
     return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, verdicts)))
 
 
-def list_verdicts(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Verdicts]:  # noqa: ARG001
+def list_verdicts(engine: Service, at: Parameters, request: LongPage) -> Answer[shapes.Verdicts]:
     """List verdicts on injections, newest first.
 
     A verdict is the user's word on one memory in one recall.
     """
-    return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, engine.admin.verdicts.all()[::-1])))
+    rows, following = part_of(
+        lambda _: _verdicts(engine, at, engine.admin.verdicts.all()[::-1]),
+        request,
+        lambda verdict: f"{verdict.trace_id} {verdict.memory_id} {verdict.at_ms}",
+    )
+    return Answer(shapes.Verdicts(verdicts=rows, next_cursor=following))
 
 
 def _verdicts(engine: Service, at: Parameters, verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -539,7 +556,7 @@ def list_exposures(
 def _exposures(
     engine: Service,
     at: Parameters,
-    request: ask.Page,
+    request: Page,
     *,
     session_key: SessionKey | None = None,
     memory_id: str | None = None,
@@ -556,7 +573,7 @@ def _exposures(
     return Answer(shapes.ExposurePage(exposures=fetched[: request.limit], next_cursor=more))
 
 
-def list_digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer[Digests]:
+def list_digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer[shapes.DigestPage]:
     """List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none.
 
     A digest tells in a few lines what a session was about. Without `session` and `cwd` those of every project
@@ -569,11 +586,16 @@ def list_digests(engine: Service, at: Parameters, request: ask.ListDigests) -> A
     if request.session is not None:
         digest = reader.of_session(request.session, visibility=visibility)
         listed = (digest,) if digest.memory_id else ()
-        return Answer(
-            Digests(digests=listed, reason=digest.reason and f"{digest.session} has none: {digest.reason}")
-        )
+        reason = digest.reason and f"{digest.session} has none: {digest.reason}"
+        return Answer(shapes.DigestPage(digests=listed, reason=reason, next_cursor=None))
     project = engine.project(request.cwd) if request.cwd else None
-    return Answer(reader.newest(project, limit=request.limit, visibility=visibility))
+    reason = reader.newest(project, limit=1, visibility=visibility).reason
+    rows, following = part_of(
+        lambda most: reader.newest(project, limit=most, visibility=visibility).digests,
+        request,
+        lambda digest: digest.memory_id,
+    )
+    return Answer(shapes.DigestPage(digests=rows, reason=reason, next_cursor=following))
 
 
 def get_learned(engine: Service, at: Parameters, request: ask.AskLearned) -> Answer[shapes.SessionLearned]:

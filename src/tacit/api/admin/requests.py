@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tacit.api.cursors import MAX_CHARS
 from tacit.api.requests import (
     MAX_CONTENT_CHARS,
     AskedSurface,
     Folder,
+    Page,
     Request,
     ScopeText,
     SessionName,
@@ -21,16 +21,8 @@ from tacit.model.memory import MemoryStatus
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope
 
-Cursor = Annotated[str, Field(max_length=MAX_CHARS)]
 NOW = 2**53 - 1
 Millis = Annotated[int, Field(ge=0, le=NOW)]
-
-
-class Page(Request):
-    """A part of a list."""
-
-    limit: int = Field(default=50, ge=1, le=500, description="most rows in one answer")
-    cursor: Cursor | None = Field(default=None, description="`next_cursor` of the part before")
 
 
 class Replace(Request):
@@ -134,7 +126,7 @@ class ListSessions(Page):
     """Which part of the list of sessions."""
 
 
-class ListDigests(Request):
+class ListDigests(Page):
     """Whose digests."""
 
     session: str | None = Field(

@@ -12,7 +12,8 @@ from typing import Any, cast
 from tacit.api import answers as shapes
 from tacit.api.admin import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.requests import NoBody
+from tacit.api.cursors import part_of
+from tacit.api.requests import LongPage, NoBody
 from tacit.config.describe import describe_settings
 from tacit.config.overrides import SettingsTarget
 from tacit.config.reference import settings_schema
@@ -36,8 +37,7 @@ def _view(engine: Service, *, cwd: str = "", agent: str = "") -> Answer[shapes.S
 def explain_setting(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.OneSetting]:
     """Get one setting by its dotted name: the layer that won, and the value of each layer.
 
-    Layers are, from the weakest: defaults, preset, the user's file, the project's file, the agent, the
-    environment.
+    Layers are listed from the weakest to the strongest; docs/reference/settings.md explains them.
     """
     row = engine.admin.options.explain(at["key"], cwd=request.cwd, agent=request.agent)
     return Answer(shapes.OneSetting(setting=row))
@@ -50,7 +50,7 @@ def list_setting_differences(
 ) -> Answer[shapes.Differences]:
     """List the settings that differ from the defaults.
 
-    Each row has the default, the value that holds, and the layer that set it.
+    Each row has the value that holds, its layer, and the value of every layer.
     """
     rows = engine.admin.options.differences(cwd=request.cwd, agent=request.agent)
     return Answer(shapes.Differences(settings=rows))
@@ -118,18 +118,19 @@ def revert_settings(engine: Service, at: Parameters, request: ask.RevertSettings
     return Answer(shapes.Reverted(reverted=reverted, settings=view), etag=view.etag)
 
 
-def list_agents(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Agents]:  # noqa: ARG001
+def list_agents(engine: Service, at: Parameters, request: LongPage) -> Answer[shapes.Agents]:  # noqa: ARG001
     """List agents that have settings or occurred in sessions, and whether they override the injection settings.
 
     An agent is a named role of a host, such as a subagent; settings can differ by agent.
     """
-    return Answer(shapes.Agents(agents=engine.admin.options.agents()))
+    rows, following = part_of(lambda _: engine.admin.options.agents(), request, lambda agent: agent.name)
+    return Answer(shapes.Agents(agents=rows, next_cursor=following))
 
 
 def get_agent(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneAgent]:  # noqa: ARG001
     """Get one agent: its effective injection settings, and whether it overrides them.
 
-    `overridden` says whether the agent has injection settings of its own.
+    `memory_injection_overridden` says whether the agent has injection settings of its own.
     """
     return Answer(shapes.OneAgent(agent=engine.admin.options.agent(at["name"])))
 

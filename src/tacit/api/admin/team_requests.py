@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from tacit.api.requests import AtFolder, Folder, Request
+from tacit.api.requests import DEPRECATED, AtFolder, Folder, LongPage, Page, Request
 from tacit.model.shared import Decision, Role
 
 _TEAM_NAME = Field(min_length=1, max_length=90, description="`acme`, or `acme/core`")
@@ -65,14 +65,22 @@ class NewServiceAccount(OfTeam):
     days: int = Field(default=90, ge=1, le=366, description="days until its token expires")
 
 
-class ListAudit(OfTeam):
+class ListMembers(OfTeam, LongPage):
+    """Members of a team."""
+
+
+class ListAudit(OfTeam, Page):
     """Entries of a team's audit log."""
 
-    limit: int = Field(default=50, ge=1, le=500, description="most entries to list")
-    before: int | None = Field(default=None, ge=1, description="only entries with a smaller number")
+    before: int | None = Field(
+        default=None,
+        ge=1,
+        description="old, for this release only: only entries with a smaller number",
+        json_schema_extra=DEPRECATED,
+    )
 
 
-class ListRequests(Request):
+class ListRequests(LongPage):
     """Requests to share."""
 
     team: str = Field(default="", max_length=90, description="left out = all teams of the user")

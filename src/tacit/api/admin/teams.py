@@ -7,6 +7,7 @@ from tacit.api.admin.team_requests import (
     AskToShare,
     DecideRequest,
     ListAudit,
+    ListMembers,
     ListRequests,
     NewMember,
     NewServiceAccount,
@@ -17,6 +18,7 @@ from tacit.api.admin.team_requests import (
     UnshareMemory,
 )
 from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.cursors import part_of, rows_before, to_cursor
 from tacit.api.requests import NoBody
 from tacit.model.shared import organization_of
 
@@ -24,7 +26,7 @@ from tacit.model.shared import organization_of
 def list_teams(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.TeamsView]:  # noqa: ARG001
     """List the teams of the user on the server.
 
-    Each team has the user's role and the projects whose memories may be shared with it.
+    Each team has the user's role; an organization also lists its projects, whose memories may be shared.
 
     Raises:
         NotLoggedIn: the server does not know this device.
@@ -85,17 +87,18 @@ def leave_team(engine: Service, at: Parameters, request: OfTeam) -> Answer[shape
     return Answer(shapes.TeamsView(teams=engine.shared_teams.teams()))
 
 
-def list_members(engine: Service, at: Parameters, request: OfTeam) -> Answer[shapes.MembersView]:  # noqa: ARG001
+def list_members(engine: Service, at: Parameters, request: ListMembers) -> Answer[shapes.MembersView]:  # noqa: ARG001
     """List the members of a team.
 
-    Each member has a name, a role, and the time when they joined.
+    Each member has a name, a role, and whether they have joined.
 
     Raises:
         NotLoggedIn: the server does not know this device.
         NotFound: the server has no such team for the user.
     """
     found = engine.shared_teams.asking(lambda server: server.members(request.team))
-    return Answer(shapes.MembersView(members=found))
+    rows, following = part_of(lambda _: found, request, lambda member: member.principal)
+    return Answer(shapes.MembersView(members=rows, next_cursor=following))
 
 
 def put_member(engine: Service, at: Parameters, request: NewMember) -> Answer[shapes.AddedMemberView]:  # noqa: ARG001
@@ -214,10 +217,12 @@ def list_audit(engine: Service, at: Parameters, request: ListAudit) -> Answer[sh
         NotPermitted: the role of the user in the team does not allow it.
         NotFound: the server has no such team for the user.
     """
+    before = rows_before(request.cursor) if request.cursor else request.before
     entries = engine.shared_teams.asking(
-        lambda server: server.audit(request.team, limit=request.limit, before=request.before)
+        lambda server: server.audit(request.team, limit=request.limit, before=before)
     )
-    return Answer(shapes.AuditView(entries=entries))
+    following = to_cursor((entries[-1].number, "")) if len(entries) == request.limit else None
+    return Answer(shapes.AuditView(entries=entries, next_cursor=following))
 
 
 def list_share_requests(
@@ -234,7 +239,8 @@ def list_share_requests(
         NotFound: the server has no such team for the user.
     """
     found = engine.shared_teams.requests(request.team, every=request.every)
-    return Answer(shapes.ShareRequestsView(requests=found))
+    rows, following = part_of(lambda _: found, request, lambda one: one.id)
+    return Answer(shapes.ShareRequestsView(requests=rows, next_cursor=following))
 
 
 def request_sharing(engine: Service, at: Parameters, request: AskToShare) -> Answer[shapes.ShareRequestView]:  # noqa: ARG001

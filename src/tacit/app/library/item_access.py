@@ -131,7 +131,13 @@ class DaemonItems:
 
     def namespaces(self) -> list[Namespace]:
         """See `ItemAccess`."""
-        return [tuple(name) for name in self._ask("GET", "/v1/items/namespaces", None)["namespaces"]]
+        path, found = "/v1/items/namespaces", list[Namespace]()
+        cursor: str | None = ""
+        while cursor is not None:
+            answer = self._ask("GET", f"{path}?{urlencode({'cursor': cursor})}" if cursor else path, None)
+            found += [tuple(name) for name in answer["namespaces"]]
+            cursor = answer["next_cursor"]
+        return found
 
 
 def _path(namespace: Namespace, key: str) -> str:

@@ -269,7 +269,7 @@ def transcripts(
     as_json: AsJson = False,
 ) -> None:
     """Learn from past sessions of coding agents. The format is detected by content. A second run adds nothing."""
-    from tacit.cli.connection import ask
+    from tacit.cli.connection import ask, ask_all
     from tacit.cli.maintenance.learn import offer_write_up
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
@@ -287,7 +287,7 @@ def transcripts(
         report = {**dict.fromkeys(COUNTED, 0), **ask("POST", "/v1/backfill", {**options, "server": server})}
     else:
         query = {**body, "path": paths, "cwd": folder} if paths else body
-        infos: list[dict[str, Any]] = ask("GET", "/v1/transcripts", query)["transcripts"]
+        infos: list[dict[str, Any]] = ask_all("/v1/transcripts", "transcripts", query)["transcripts"]
         report = _import(infos, {**options, "named": True, "cwd": folder if paths else ""}, quiet=as_json)
     if as_json:
         print_json(report)

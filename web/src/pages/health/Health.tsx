@@ -1,7 +1,8 @@
 import "./health.css";
-import { Code } from "@mantine/core";
+import { Anchor, Code } from "@mantine/core";
 import { IconCircleCheck, IconCircleX } from "@tabler/icons-react";
 import { useState } from "react";
+import { Link } from "react-router";
 import { useHealth, useSeries, useStatus } from "../../api/queries";
 import type { ExtractorStatus, NamingStatus } from "../../api/types";
 import { Answer } from "../../ui/Answer";
@@ -21,6 +22,7 @@ export function Component() {
   return (
     <>
       <Head title="Health" text="Whether it works, how fast, and why it was silent. Silence must never look like failure.">
+        <Anchor component={Link} to="/api" size="sm">HTTP API</Anchor>
         <BeginJobs />
       </Head>
       {!health.isLoadingError && <Jobs />}

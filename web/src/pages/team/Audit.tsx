@@ -29,7 +29,7 @@ function OfTeams({ teams }: { teams: Team[] }) {
       <div className="filters">
         <TeamSelect teams={teams} value={team} choose={choose} />
       </div>
-      <Pages of={audit} rows={(page) => page} empty={<Empty title="Nothing was done yet" text="Members, decisions and projects of the team are noted here." />}>
+      <Pages of={audit} rows={(page) => page.entries} empty={<Empty title="Nothing was done yet" text="Members, decisions and projects of the team are noted here." />}>
         {(entries) => (
           <Rows name={`Audit log of ${team}`} columns={["when", "who", "device", "what", "of"]} wide>
             {entries.map((one) => (

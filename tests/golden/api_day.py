@@ -1,0 +1,349 @@
+"""A day of Ana's that asks every operation of the API once: where the examples of the OpenAPI document come from.
+
+In: an empty folder, a team server. Out: requests as they were sent and answers as they came, by operation. The engine, the shipped
+embedding model, git and the team server are real. Folders, addresses and the name of the organization are replaced by made-up ones, and
+lists are shortened to two rows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from e2e.drivers.site import Site
+from tacit.api.endpoints import ENDPOINTS
+from tacit.app.engine import Engine
+from tacit.app.wiring import open_engine
+from transcripts import exchange, write_transcript
+from user_voice import client_of
+
+ENDPOINT_OF = {endpoint.name: endpoint for endpoint in ENDPOINTS}
+MOST_ROWS = 2
+MOST_LINES = 3
+RULES = "# Rules\n\n- Run `make lint` before every commit.\n- Amounts are integer cents.\n"
+MEM0 = (
+    '{"results": [{"id": "a1", "memory": "Prefers tabs over spaces", "created_at": "2026-01-02T03:04:05Z"}]}'
+)
+Example = dict[str, Any]
+
+
+class Recorder:
+    """Asks operations by name, and keeps what was sent and answered first; a `Recorder` fails where an operation refuses."""
+
+    def __init__(self, client: TestClient) -> None:
+        self.examples: dict[str, Example] = {}
+        self._client = client
+
+    def ask(
+        self, name: str, at: Mapping[str, str] | None = None, /, if_match: str = "", **request: Any
+    ) -> Any:
+        """Ask one operation, with the path's parameters and the fields of the request; the answer."""
+        endpoint = ENDPOINT_OF[name]
+        path = re.sub(r"{(\w+)}", lambda part: (at or {})[part[1]], endpoint.path)
+        where: dict[str, Any] = (
+            {"json": request} if endpoint.reads == "body" and request else {"params": request}
+        )
+        headers = {"If-Match": if_match} if if_match else {}
+        reply = self._client.request(endpoint.method, path, headers=headers, **where)
+        assert reply.status_code in endpoint.statuses, f"{name}: {reply.status_code} {reply.text}"
+        is_json = reply.headers.get("content-type", "").startswith("application/json")
+        answer = reply.json() if is_json else reply.text
+        self.tell(name, at, request, answer, status=reply.status_code)
+        return answer
+
+    def tell(
+        self,
+        name: str,
+        at: Mapping[str, str] | None,
+        request: Mapping[str, Any],
+        answer: Any,
+        *,
+        status: int = 200,
+    ) -> None:
+        """Keep an example that cannot be asked for here."""
+        kept = {
+            "at": dict(at or {}),
+            "request": dict(request),
+            "status": status,
+            "answer": _shortened(answer),
+        }
+        self.examples.setdefault(name, {part: value for part, value in kept.items() if value not in ({}, "")})
+
+
+def _shortened(value: Any) -> Any:
+    match value:
+        case list():
+            return [_shortened(row) for row in value[:MOST_ROWS]]
+        case dict():
+            return {name: _shortened(part) for name, part in value.items()}
+        case str():
+            return "".join(value.splitlines(keepends=True)[:MOST_LINES]) if len(value) > 2000 else value
+        case _:
+            return value
+
+
+def record(folder: Path, site: Site) -> dict[str, Example]:
+    """Live the day in `folder` with an account on `site`."""
+    shop = folder / "shop"
+    _make_repository(shop)
+    _git(folder, "clone", "-q", str(shop), "second-clone")
+    _git(folder / "second-clone", "remote", "set-url", "origin", "https://example.org/shop.git")
+    with closing(open_engine(folder / "home")) as engine, client_of(engine) as client:
+        day = Recorder(client)
+        _remembers(day, shop, folder)
+        _works(day, engine, shop)
+        _decides(day, shop)
+        _looks_after(day, folder, shop)
+        _shares(day, site, shop)
+        _ends(day, folder)
+    return _made_up(day.examples, {str(shop): "/work/shop", str(folder): "/home/ana", **_names(site)})
+
+
+def _names(site: Site) -> dict[str, str]:
+    return {
+        site.url: "https://tacit.example.com",
+        site.organization: "acme",
+        f"ana-{site.tag}": "ana",
+        f"bo-{site.tag}": "bo",
+    }
+
+
+def _made_up(examples: dict[str, Example], names: Mapping[str, str]) -> dict[str, Example]:
+    text = json.dumps(examples)
+    for real, name in names.items():
+        text = text.replace(json.dumps(real)[1:-1], name)
+    return dict(sorted(json.loads(text).items()))
+
+
+def _make_repository(shop: Path) -> None:
+    shop.mkdir()
+    (shop / "CLAUDE.md").write_text(RULES)
+    _git(shop, "init", "-q", "-b", "main")
+    _git(shop, "remote", "add", "origin", "https://example.org/shop.git")
+    _git(shop, "add", "CLAUDE.md")
+    _git(shop, "commit", "-q", "-m", "Rules")
+    _git(shop, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
+    _git(shop, "update-ref", "refs/remotes/origin/main", "HEAD")  # as after a push
+
+
+def _git(folder: Path, *words: str) -> None:
+    author = ("-c", "user.name=Ana", "-c", "user.email=ana@example.org")
+    subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True)
+
+
+def _remembers(day: Recorder, shop: Path, folder: Path) -> None:
+    cwd = str(shop)
+    made = day.ask(
+        "remember", content="Run `make lint` before every commit.", when="commit", cwd=cwd, pinned=True
+    )
+    lint = made["changes"][0]["memory"]
+    at = {"id": lint["id"]}
+    other = day.ask("remember", content="Amounts are integer cents; never floats.", kind="decision", cwd=cwd)
+    cents = other["changes"][0]["memory"]
+    day.ask("list_memories", cwd=cwd, kind=["preference", "decision"], limit=2)
+    day.ask("search_memories", text="how are amounts stored", cwd=cwd)
+    day.ask("get_memory", at)
+    edited = day.ask(
+        "edit_memory", at, if_match=lint["etag"], content="Run `make check` before every commit."
+    )
+    day.ask(
+        "replace_memory", at, if_match=edited["memory"]["etag"], content="Run `make lint` before every commit.",
+        kind="preference", scope=lint["scope"], importance=0.8,
+    )  # fmt: skip
+    port = day.ask("remember", content="The billing port is 8080.", cwd=cwd)["changes"][0]["memory"]
+    day.ask("supersede_memory", {"id": port["id"]}, content="The billing port is 9090.")
+    twin = day.ask("remember", content="Prices are kept as whole cents.", cwd=cwd)["changes"][0]["memory"]
+    day.ask("merge_memory", {"id": twin["id"]}, into=cents["id"])
+    day.ask("list_memory_versions", at)
+    day.ask("list_memory_relations", {"id": port["id"]})
+    day.ask("get_graph", cwd=cwd, limit=100)
+    forgotten = day.ask("forget_memory", {"id": cents["id"]}, reason="no longer true")
+    day.ask("list_changes", cwd=cwd, limit=2)
+    day.ask("undo_change", id=forgotten["change_id"])
+    day.ask("list_projects")
+    clone = {"cwd": str(folder / "second-clone")}
+    day.ask("get_folder_project", **clone)
+    day.ask("join_project", **clone)
+    day.ask("separate_project", **clone)
+    day.ask("list_kinds")
+    day.ask("list_spaces")
+    note = {"namespace": ["shop", "ana"], "key": "theme"}
+    day.ask("put_item", **note, value={"name": "dark"}, text="Ana prefers the dark theme.")
+    day.ask("get_item", **note)
+    day.ask("search_items", prefix=["shop"], query="which theme", limit=5)
+    day.ask("list_namespaces")
+    day.ask("delete_item", **note)
+
+
+def _works(day: Recorder, engine: Engine, shop: Path) -> None:
+    cwd = str(shop)
+    about = {"session": "s-41", "cwd": cwd}
+    for event in (
+        {"event": "start"},
+        {"event": "prompt", "text": "Fix the rounding of discounts, then commit."},
+        {
+            "event": "tool_start",
+            "tool": "bash",
+            "call_id": "c1",
+            "args": {"command": "git commit -m 'Fix rounding'"},
+        },
+        {"event": "message_end", "text": "Committed."},
+    ):
+        engine.hook("plain", {**about, **event}, deadline_ms=20_000.0)
+    engine.flush()
+    recalled = day.ask(
+        "recall", text="commit the fix", cwd=cwd, surface="prompt", previous="The rounding is fixed."
+    )
+    assert recalled["memories"]
+    trace = {"id": recalled["trace"]["id"]}
+    lint = recalled["memories"][0]["id"]
+    day.ask("inject", text="Commit the fix of the rounding.", session_id="chat-7", cwd=cwd)
+    day.ask("get_start_pack", cwd=cwd)
+    day.ask("list_recalls", cwd=cwd, outcome="injected", limit=2)
+    day.ask("list_traces", session="plain/s-41", surface="prompt", limit=1)
+    day.ask("get_trace", trace)
+    day.ask("replay_trace", trace, threshold=0.4)
+    day.ask("rate_trace", trace, useful=True, memory_ids=[lint])
+    day.ask("rate_memory", {"id": lint}, useful=True, trace_id=trace["id"])
+    day.ask("list_verdicts")
+    day.ask("list_memory_exposures", {"id": lint})
+    day.ask("list_exposures", host="plain", session_id="s-41")
+    day.ask("list_sessions", limit=2)
+    session = {"host": "plain", "session_id": "s-41"}
+    day.ask("get_session", session)
+    day.ask("mute_session", session, muted=True)
+    row = {"id": trace["id"], "surface": "prompt", "session": "plain/s-41"}
+    day.tell("stream_traces", None, {}, f"event: trace\nid: {trace['id']}\ndata: {json.dumps(row)}\n\n")
+
+
+def _decides(day: Recorder, shop: Path) -> None:
+    day.ask("import_memories", content=MEM0, name="mem0.json", cwd=str(shop), dry_run=True)
+    for number, words in enumerate(("The depot opens at nine.", "Parcels go by freight.")):
+        content = MEM0.replace("Prefers tabs over spaces", words).replace("a1", f"b{number}")
+        day.ask("import_memories", content=content, name="mem0.json", cwd=str(shop))
+    waiting = day.ask("list_review", cause=["import"], limit=2)
+    day.ask("decide_review", {"id": waiting["review"][0]["memory"]["id"]}, action="accept")
+    day.ask("decide_reviews", action="reject", where={"cause": ["import"]}, count=waiting["total"] - 1)
+
+
+def _looks_after(day: Recorder, folder: Path, shop: Path) -> None:
+    cwd = str(shop)
+    day.ask("import_project_rules", cwd=cwd)
+    said = exchange("From now on always write tests first.", "I will.")
+    log = write_transcript(folder / "s-40.jsonl", *said, cwd=shop, session="s-40")
+    day.ask("list_transcripts", path=[str(log)])
+    day.ask("import_transcripts", paths=[str(log)], named=True, cwd=cwd)
+    day.ask("write_up_session", past=True, dry_run=True)
+    day.ask("list_digests", cwd=cwd, limit=2)
+    day.ask("get_learned", session="claude-code/s-40")
+    day.ask("tune", bound=0.12)
+    day.ask("get_settings", cwd=cwd)
+    day.ask("change_settings", values={"recall.level": "quiet"})
+    day.ask("list_setting_differences")
+    day.ask("explain_setting", {"key": "recall.level"})
+    day.ask("revert_settings", key="recall.level")
+    schema = day.ask("get_settings_schema")
+    day.examples["get_settings_schema"]["answer"] = {name: schema[name] for name in ("title", "type")}
+    day.ask("change_agent", {"name": "reviewer"}, memory_injection={"level": "quiet"})
+    day.ask("get_agent", {"name": "reviewer"})
+    day.ask("list_agents")
+    day.ask("get_status")
+    day.ask("get_health")
+    metrics = day.ask("get_metrics")
+    day.examples["get_metrics"]["answer"] = "\n".join(metrics.splitlines()[:MOST_LINES])
+    document = day.ask("get_openapi")
+    day.examples["get_openapi"]["answer"] = {"openapi": document["openapi"], "info": document["info"]}
+    day.ask("get_stats")
+    day.ask("get_charts", bucket="day")
+    day.ask("get_holdout")
+    day.ask("rescan", dry_run=True)
+    day.ask("check_store")
+    day.ask("begin_job", name="reindex")
+    while any(job["state"] == "running" for job in day.ask("list_jobs")["jobs"]):
+        time.sleep(0.02)
+
+
+def _shares(day: Recorder, site: Site, shop: Path) -> None:
+    cwd = str(shop)
+    lint = day.ask("list_memories", text="make lint", cwd=cwd)["memories"][0]["id"]
+    file = {"id": lint, "cwd": cwd}
+    day.ask("share_in_repository", **file, by="Ana Ruiz")
+    day.ask("unshare_in_repository", **file)
+    day.ask("share_in_repository", **file, by="Ana Ruiz")
+    _git(shop, "add", ".tacit")
+    _git(shop, "commit", "-q", "-m", "Share")
+    _git(shop, "update-ref", "refs/remotes/origin/main", "HEAD")
+    day.ask("join_repository_team", cwd=cwd)
+    day.ask("get_repository_team", cwd=cwd)
+    day.ask("leave_repository_team", cwd=cwd)
+
+    ana, organization = f"ana-{site.tag}", site.organization
+    core = f"{organization}/core"
+    code = site.teams.members.add_organization(
+        organization, admin=ana, name="Ana Ruiz", now_ms=time.time_ns() // 10**6
+    )
+    begun = {"url": "https://tacit.example.com", "name": "laptop"}
+    sign_in = {
+        "login": "lgn_7",
+        "secret": "s3cr3t-of-the-login",
+        "code": "ABCD-EFGH",
+        "until_ms": 1_790_000_000_000,
+    }
+    day.tell(
+        "begin_sign_in",
+        None,
+        begun,
+        {"sign_in": {**sign_in, "browser_url": "https://tacit.example.com/sso/lgn_7"}},
+    )
+    finish = {"url": begun["url"], "login": "lgn_7", "secret": sign_in["secret"]}
+    done = {"done": True, "account": "ana", "code": "ana-kq3f7w2m", "first": True}
+    day.tell("finish_sign_in", None, finish, {"sign_in": done})
+    phrase = day.ask("log_in", url=site.url, code=code, name="laptop")["login"]["phrase"]
+    day.ask("join_team", team=organization)
+    day.ask("get_sync")
+    day.ask("sync")
+    invited = day.ask("invite_device")["code"]
+    with closing(open_engine(shop.parent / "tablet")) as engine, client_of(engine) as client:
+        Recorder(client).ask("log_in", url=site.url, code=invited, phrase=phrase, name="tablet")
+    day.ask("list_devices")
+    day.ask("add_team", team=core)
+    day.ask("list_teams")
+    day.ask("put_team_project", team=core, cwd=cwd)
+    added = day.ask("put_member", team=core, principal=f"bo-{site.tag}", name="Bo Li", role="reviewer")
+    day.ask("list_members", team=core)
+    day.ask("put_service_account", team=organization, name="ci", role="reader", days=30)
+    asked = day.ask("request_sharing", id=lint, team=core)
+    day.ask("list_share_requests", team=core)
+    with closing(open_engine(shop.parent / "bos-home")) as engine, client_of(engine) as client:
+        bo = Recorder(client)
+        bo.ask("log_in", url=site.url, code=added["added"]["code"], name="desktop")
+        bo.ask("join_team", team=organization)
+        bo.ask("decide_share_request", id=asked["request"]["id"], decision="accept")
+    day.examples |= {"decide_share_request": bo.examples["decide_share_request"]}
+    day.ask("sync")
+    day.ask("list_known_teams")
+    day.ask("unshare_memory", id=lint)
+    day.ask("list_audit", team=core, limit=2)
+    day.ask("get_owned")
+    day.ask("remove_member", team=core, principal=f"bo-{site.tag}")
+    day.ask("remove_team_project", team=core, remote="example.org/shop")
+    day.ask("leave_team", team=core)
+    day.ask("revoke_device", device="tablet")
+    day.ask("log_out")
+
+
+def _ends(day: Recorder, folder: Path) -> None:
+    day.ask("create_backup", target=str(folder / "tacit-2026-11-26.db"))
+    day.ask("list_backups")
+    day.ask("restore_backup", source=str(folder / "tacit-2026-11-26.db"), dry_run=True)
+    day.ask("write_export", target=str(folder / "memories.md"), format="markdown")
+    day.ask("export_memories", format="markdown")
+    day.ask("purge_memories", text="dark theme", dry_run=True)
