@@ -110,6 +110,8 @@ def _conditions(endpoint: Endpoint) -> str:
 def _type(schema: dict[str, Any], field: dict[str, Any]) -> str:
     if "$ref" in field:
         definition: dict[str, Any] = schema["$defs"][field["$ref"].rpartition("/")[2]]
+        if "enum" in definition:
+            return _type(schema, definition)
         return "object with " + ", ".join(f"`{name}`" for name in definition["properties"])
     if "anyOf" in field:
         return " or ".join(_type(schema, option) for option in field["anyOf"] if option.get("type") != "null")

@@ -14784,6 +14784,7 @@ export interface operations {
                      *       ],
                      *       "unconfirmed": 1,
                      *       "speaks_for_user": false,
+                     *       "change_ids": [],
                      *       "dry_run": true
                      *     }
                      */
