@@ -48,7 +48,7 @@ class WriteExport(ReadExport):
     target: Folder = Field(min_length=1, description="a file that does not exist yet")
 
 
-class Import(Request):
+class ImportMemories(Request):
     """What to import, and how."""
 
     path: Folder = Field(default="", description="a file or folder on the daemon's machine")
@@ -157,7 +157,7 @@ def write_export(engine: Service, at: Parameters, request: WriteExport) -> Answe
     return Answer(shapes.Exported(target=request.target, format=request.format, bytes=size))
 
 
-def import_memories(engine: Service, at: Parameters, request: Import) -> Answer[shapes.ImportedFile]:
+def import_memories(engine: Service, at: Parameters, request: ImportMemories) -> Answer[shapes.ImportedFile]:
     """Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
 
     Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says
@@ -208,7 +208,7 @@ def _giving_way(tell: ProgressCallback) -> Progress:
 
 
 @contextmanager
-def _file(home: Home, request: Import) -> Generator[Path]:
+def _file(home: Home, request: ImportMemories) -> Generator[Path]:
     """The file to import; sent text stands in a private folder meanwhile."""
     if request.path:
         yield Path(request.path)

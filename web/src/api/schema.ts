@@ -3851,7 +3851,48 @@ export interface components {
             holdout: components["schemas"]["Holdout"];
         };
         /**
-         * Import
+         * ImportLine
+         * @description The result for one statement.
+         *
+         *     Attributes:
+         *         action: what happened; `removed` = it is gone from an edited file and nobody said to forget it.
+         *         where: file and place.
+         *         text: its words.
+         *         before: what it changed, or "".
+         *         memory_id: the memory it became or changed.
+         *         reason: why, or "".
+         */
+        ImportLine: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "add" | "merge" | "supersede" | "contradict" | "edit" | "forget" | "unchanged" | "skip" | "removed" | "refused";
+            /** Where */
+            where: string;
+            /**
+             * Text
+             * @default
+             */
+            text: string;
+            /**
+             * Before
+             * @default
+             */
+            before: string;
+            /**
+             * Memory Id
+             * @default
+             */
+            memory_id: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
+         * ImportMemories
          * @description What to import, and how.
          * @example {
          *       "content": "{\"results\": [{\"id\": \"a1\", \"memory\": \"Prefers tabs over spaces\", \"created_at\": \"2026-01-02T03:04:05Z\"}]}",
@@ -3860,7 +3901,7 @@ export interface components {
          *       "dry_run": true
          *     }
          */
-        Import: {
+        ImportMemories: {
             /**
              * Path
              * @description a file or folder on the daemon's machine
@@ -3940,47 +3981,6 @@ export interface components {
              * @default false
              */
             dry_run?: boolean;
-        };
-        /**
-         * ImportLine
-         * @description The result for one statement.
-         *
-         *     Attributes:
-         *         action: what happened; `removed` = it is gone from an edited file and nobody said to forget it.
-         *         where: file and place.
-         *         text: its words.
-         *         before: what it changed, or "".
-         *         memory_id: the memory it became or changed.
-         *         reason: why, or "".
-         */
-        ImportLine: {
-            /**
-             * Action
-             * @enum {string}
-             */
-            action: "add" | "merge" | "supersede" | "contradict" | "edit" | "forget" | "unchanged" | "skip" | "removed" | "refused";
-            /** Where */
-            where: string;
-            /**
-             * Text
-             * @default
-             */
-            text: string;
-            /**
-             * Before
-             * @default
-             */
-            before: string;
-            /**
-             * Memory Id
-             * @default
-             */
-            memory_id: string;
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
         };
         /**
          * Imported
@@ -14751,7 +14751,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Import"];
+                "application/json": components["schemas"]["ImportMemories"];
             };
         };
         responses: {
