@@ -110,7 +110,7 @@ def _conditions(endpoint: Endpoint) -> str:
 def _type(schema: dict[str, Any], field: dict[str, Any]) -> str:
     if "$ref" in field:
         definition: dict[str, Any] = schema["$defs"][field["$ref"].rpartition("/")[2]]
-        if "properties" not in definition:  # an enumeration
+        if "enum" in definition:
             return _type(schema, definition)
         return "object with " + ", ".join(f"`{name}`" for name in definition["properties"])
     if "anyOf" in field:

@@ -153,6 +153,25 @@ def test_a_database_is_uploaded_as_it_is(own, own_home, tmp_path):
     assert "Uses spaces in Python" in contents(own_home, "quarantined")
 
 
+def test_an_export_that_comes_back_as_it_was_is_taken_back_too(own, own_home, tmp_path):
+    words = "The shop ships on Thursdays."
+    own_home.api("/v1/remember", "POST", {"content": words, "scope": "universal"})
+    target = tmp_path / "all.jsonl"
+    own_home.api("/v1/export", "POST", {"target": str(target)})
+    exported = target.read_bytes()
+    own_home.api("/v1/purge", "POST", {"text": words})
+    page = own("/ui/data/import")
+    page.get_by_text("Options").click()
+    page.get_by_role("checkbox", name="Also what was imported before").check()
+    upload(page, "all.jsonl", exported)
+    page.get_by_role("button", name="Import 1 statement").click()
+    page.get_by_role("heading", name="Imported").wait_for()
+    assert words in contents(own_home)
+    page.get_by_role("button", name="Undo this import").click()
+    page.get_by_text("The store holds what it held before.").wait_for()
+    assert words not in contents(own_home)
+
+
 def test_a_long_import_shows_how_far_it_is(own, own_home):
     page = own("/ui/data/import")
     running = {

@@ -6,7 +6,7 @@ import { queryClient } from "./queryClient";
 import type { components } from "./schema";
 import type { ChangeEntry, ImportedFile } from "./types";
 
-const cursorOf = (last: object) => ("next_cursor" in last ? ((last.next_cursor as string | null) ?? undefined) : undefined);
+const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? undefined;
 
 // --- out
 

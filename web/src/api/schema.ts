@@ -13,8 +13,13 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Store a statement: 201 with the changes, 200 when nothing was stored. */
-        post: operations["post_remember"];
+        /**
+         * Store a statement: 201 with the changes, 200 when nothing was stored.
+         * @description The scope is the project of `cwd` unless `scope` names another one. A statement that is known already is merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the answer takes the change back with `POST /v1/undo`.
+         *
+         *     With a personal token, from the page or a terminal it counts as the user's. Otherwise it counts as an agent's and waits for review, unless `user_words` prove it.
+         */
+        post: operations["remember"];
         delete?: never;
         options?: never;
         head?: never;
@@ -28,8 +33,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end. */
-        get: operations["get_memories"];
+        /**
+         * List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
+         * @description Filters are combined: each narrows the list. With `text` the list holds the memories found, best first unless `order` is set. `total` counts all memories that match, not only those of this page.
+         */
+        get: operations["list_memories"];
         put?: never;
         post?: never;
         delete?: never;
@@ -45,8 +53,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Find memories by words, in any order and misspelled, and by meaning, best first. */
-        get: operations["get_search"];
+        /**
+         * Find memories by words, in any order and misspelled, and by meaning, best first.
+         * @description Results are ranked by words and by meaning, and the two rankings are combined. Misspelled words are found, too. Recalls are not affected: nothing is injected or traced.
+         */
+        get: operations["search_memories"];
         put?: never;
         post?: never;
         delete?: never;
@@ -62,17 +73,29 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one memory by its id, or by a unique beginning or end of it, optionally as of a time. */
-        get: operations["get_memories_id"];
-        /** Replace a memory as a whole; needs `If-Match`. The history keeps the old version. */
-        put: operations["put_memories_id"];
+        /**
+         * Get one memory by its id, or by a unique beginning or end of it, optionally as of a time.
+         * @description The answer has an `etag` for `If-Match`. With `as_of_ms` it is the version that was known at that time.
+         */
+        get: operations["get_memory"];
+        /**
+         * Replace a memory as a whole. The history keeps the old version.
+         * @description Send every field that can be edited; a field that is left out gets its default. It needs `If-Match` with the `etag` that the memory had when you read it.
+         */
+        put: operations["replace_memory"];
         post?: never;
-        /** Retire a memory: it is never recalled again, and its history stays. */
-        delete: operations["delete_memories_id"];
+        /**
+         * Retire a memory: it is never recalled again, and its history stays.
+         * @description It is no longer recalled or listed as active. `POST /v1/undo` makes it active again; `POST /v1/purge` removes it from all stored data instead.
+         */
+        delete: operations["forget_memory"];
         options?: never;
         head?: never;
-        /** Change parts of a memory. The history keeps the old version. */
-        patch: operations["patch_memories_id"];
+        /**
+         * Change parts of a memory. The history keeps the old version.
+         * @description Fields that are left out stay as they are. `If-Match` prevents that a change of somebody else is overwritten; `POST /v1/undo` takes the change back.
+         */
+        patch: operations["edit_memory"];
         trace?: never;
     };
     "/v1/memories/{id}/supersede": {
@@ -84,8 +107,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Supersede a memory by another statement. The history of the old one stays. */
-        post: operations["post_memories_id_supersede"];
+        /**
+         * Supersede a memory by another statement. The history of the old one stays.
+         * @description The new statement becomes a memory of its own, and the old one ends and names it. Without `kind`, `when` and `scope` it takes them from the old one.
+         */
+        post: operations["supersede_memory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -101,8 +127,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Merge a memory into another one that says the same. */
-        post: operations["post_memories_id_merge"];
+        /**
+         * Merge a memory into another one that says the same.
+         * @description The memory of the path ends, and the one named by `into` counts its evidence, too. `POST /v1/undo` takes it back.
+         */
+        post: operations["merge_memory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -116,8 +145,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All versions of a memory, oldest first. */
-        get: operations["get_memories_id_history"];
+        /**
+         * List all versions of a memory, oldest first.
+         * @description Each change of a memory writes a new version, which is kept until the memory is purged.
+         */
+        get: operations["list_memory_versions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -133,8 +165,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the relations of a memory, strongest first. */
-        get: operations["get_memories_id_relations"];
+        /**
+         * List the relations of a memory, strongest first.
+         * @description A relation says that one memory updates, contradicts, extends or resembles another one. `memories` holds the memories at the other ends.
+         */
+        get: operations["list_memory_relations"];
         put?: never;
         post?: never;
         delete?: never;
@@ -150,8 +185,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the injections of a memory, newest first, and whether it was used. */
-        get: operations["get_memories_id_exposures"];
+        /**
+         * List the injections of a memory, newest first, and whether it was used.
+         * @description An exposure is one injection of the memory into a session, with its turn and its surface.
+         */
+        get: operations["list_memory_exposures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -169,8 +207,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Report whether a memory was useful. */
-        post: operations["post_memories_id_feedback"];
+        /**
+         * Report whether a memory was useful.
+         * @description A useful memory counts as used; one that was not useful becomes less important. With `trace_id` the verdict also counts in charts and for `POST /v1/tune`.
+         */
+        post: operations["rate_memory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -184,7 +225,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The newest memories and the relations between them. */
+        /**
+         * Get the newest memories and the relations between them.
+         * @description Nodes are the newest memories that match, edges the relations between them. `limit` bounds the nodes.
+         */
         get: operations["get_graph"];
         put?: never;
         post?: never;
@@ -201,8 +245,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the latest changes, newest first, with their reasons and the earlier versions. */
-        get: operations["get_changes"];
+        /**
+         * List the latest changes, newest first, with their reasons and the earlier versions.
+         * @description Each entry is one version as it was written, with the version before it. Entries with the same `change_id` were written together and are undone together.
+         */
+        get: operations["list_changes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -220,8 +267,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove memories, or all of a project, session or source, from all stored data. This cannot be undone. */
-        post: operations["post_purge"];
+        /**
+         * Remove memories, or all of a project, session or source, from all stored data. This cannot be undone.
+         * @description Name what to remove by exactly one of `ids`, `project`, `session`, `source` and `text`. With `dry_run` the answer lists what would be removed. Backups and exports that this home made are cleaned as well.
+         */
+        post: operations["purge_memories"];
         delete?: never;
         options?: never;
         head?: never;
@@ -237,8 +287,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Undo one change as a whole. Ended statements become active again. 409 if a later change touched its memories. */
-        post: operations["post_undo"];
+        /**
+         * Undo one change as a whole. Ended statements become active again.
+         * @description `id` is the `change_id` of the answer to a write, or of an entry of `GET /v1/changes`. With `memory` only the effect on that memory is taken back.
+         */
+        post: operations["undo_change"];
         delete?: never;
         options?: never;
         head?: never;
@@ -252,11 +305,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what waits for the user: pairs that may contradict each other, and unconfirmed statements. */
-        get: operations["get_review"];
+        /**
+         * List what waits for the user: pairs that may contradict each other, and unconfirmed statements.
+         * @description Each entry has a `reason` in words. `total` counts the entries that match, `waiting` all entries, and `groups` says how many there are by kind, source, tier, cause and scope.
+         */
+        get: operations["list_review"];
         put?: never;
-        /** Make one decision on many statements of the review queue. It is one change, which `undo` reverts. */
-        post: operations["post_review"];
+        /**
+         * Make one decision on many statements of the review queue. It is one change, which `undo` reverts.
+         * @description Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number matches, nothing is decided.
+         */
+        post: operations["decide_reviews"];
         delete?: never;
         options?: never;
         head?: never;
@@ -272,8 +331,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decide on one statement of the review queue, by its id, or the beginning or end of it. */
-        post: operations["post_review_id"];
+        /**
+         * Decide on one statement of the review queue, by its id, or the beginning or end of it.
+         * @description Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not learned again. `POST /v1/undo` takes the decision back.
+         */
+        post: operations["decide_review"];
         delete?: never;
         options?: never;
         head?: never;
@@ -287,8 +349,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List projects by name. */
-        get: operations["get_projects"];
+        /**
+         * List projects by name.
+         * @description A project is a repository or a folder that sessions ran in. `active` counts its active memories.
+         */
+        get: operations["list_projects"];
         put?: never;
         post?: never;
         delete?: never;
@@ -304,8 +369,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the project of a folder, and other projects that may belong to it. */
-        get: operations["get_projects_here"];
+        /**
+         * Get the project of a folder, and other projects that may belong to it.
+         * @description `related` lists projects whose memories may belong to this folder, such as another clone with the same git remote; `notice` is the question that the user has not answered.
+         */
+        get: operations["get_folder_project"];
         put?: never;
         post?: never;
         delete?: never;
@@ -323,8 +391,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Share the memories of the projects that a folder may belong to. Only the user can do this. */
-        post: operations["post_projects_join"];
+        /**
+         * Share the memories of the projects that a folder may belong to.
+         * @description From then on the folder and the related projects see the same memories. `POST /v1/projects/separate` takes it back.
+         */
+        post: operations["join_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -340,8 +411,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares. */
-        post: operations["post_projects_separate"];
+        /**
+         * Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares.
+         * @description Memories stay with the project that they were learned in.
+         */
+        post: operations["separate_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -355,8 +429,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the memories that the team of a project shares in its repository. */
-        get: operations["get_team"];
+        /**
+         * List the memories that the team of a project shares in its repository.
+         * @description The files stand below `.tacit/team` of the repository. `joined` says whether this home takes them for the word of teammates.
+         */
+        get: operations["get_repository_team"];
         put?: never;
         post?: never;
         delete?: never;
@@ -374,8 +451,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take what the team's default branch holds for the word of teammates. Only the user can do this. */
-        post: operations["post_team_join"];
+        /**
+         * Take what the team's default branch holds for the word of teammates.
+         * @description The files of the default branch are imported now and after each later change of that branch.
+         */
+        post: operations["join_repository_team"];
         delete?: never;
         options?: never;
         head?: never;
@@ -391,8 +471,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the memories that came from the team's files. Only the user can do this. */
-        post: operations["post_team_leave"];
+        /**
+         * End the memories that came from the team's files.
+         * @description Memories that the user made their own stay.
+         */
+        post: operations["leave_repository_team"];
         delete?: never;
         options?: never;
         head?: never;
@@ -408,8 +491,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Write a memory into the team's folder of its repository, for the user to commit. */
-        post: operations["post_team_share"];
+        /**
+         * Write a memory into the team's folder of its repository, for the user to commit.
+         * @description It writes one file; nothing is committed or sent.
+         */
+        post: operations["share_in_repository"];
         delete?: never;
         options?: never;
         head?: never;
@@ -425,8 +511,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove the file of a memory from the team's folder, for the user to commit. */
-        post: operations["post_team_unshare"];
+        /**
+         * Remove the file of a memory from the team's folder, for the user to commit.
+         * @description Teammates keep the memory until the removal is on the default branch.
+         */
+        post: operations["unshare_in_repository"];
         delete?: never;
         options?: never;
         head?: never;
@@ -440,11 +529,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the teams of the user on the server. */
-        get: operations["get_teams"];
+        /**
+         * List the teams of the user on the server.
+         * @description Each team has the user's role; an organization also lists its projects, whose memories may be shared.
+         */
+        get: operations["list_teams"];
         put?: never;
-        /** Make a team in an organization. Administrators of the organization can do this. */
-        post: operations["post_teams"];
+        /**
+         * Make a team in an organization. Administrators of the organization can do this.
+         * @description The name has the form `organization/team`.
+         */
+        post: operations["add_team"];
         delete?: never;
         options?: never;
         head?: never;
@@ -458,8 +553,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the teams that the user joined, with the number of their memories in this home. Does not ask the server. */
-        get: operations["get_teams_known"];
+        /**
+         * List the teams that the user joined, with the number of their memories in this home. Does not ask the server.
+         * @description It answers from this home and works without a connection.
+         */
+        get: operations["list_known_teams"];
         put?: never;
         post?: never;
         delete?: never;
@@ -477,8 +575,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Join an organization: all devices of the user receive what it and its teams share with them. */
-        post: operations["post_teams_join"];
+        /**
+         * Join an organization: all devices of the user receive what it and its teams share with them.
+         * @description The user must have been added to it before; see `POST /v1/teams/members`.
+         */
+        post: operations["join_team"];
         delete?: never;
         options?: never;
         head?: never;
@@ -494,8 +595,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Leave a team, or an organization with all its teams. Memories from there end; what the user made their own stays. */
-        post: operations["post_teams_leave"];
+        /**
+         * Leave a team, or an organization with all its teams. Memories from there end; what the user made their own stays.
+         * @description Shared memories are ended on all devices of the user.
+         */
+        post: operations["leave_team"];
         delete?: never;
         options?: never;
         head?: never;
@@ -509,11 +613,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the members of a team. */
-        get: operations["get_teams_members"];
+        /**
+         * List the members of a team.
+         * @description Each member has a name, a role, and whether they have joined.
+         */
+        get: operations["list_members"];
         put?: never;
-        /** Add a person to a team, or change their role or name. Administrators can do this. */
-        post: operations["post_teams_members"];
+        /**
+         * Add a person to a team, or change their role or name. Administrators can do this.
+         * @description A new member becomes a writer unless `role` says otherwise.
+         */
+        post: operations["put_member"];
         delete?: never;
         options?: never;
         head?: never;
@@ -529,8 +639,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove a member from a team, or from an organization with all of its teams. Administrators can do this. */
-        post: operations["post_teams_members_remove"];
+        /**
+         * Remove a member from a team, or from an organization with all of its teams. Administrators can do this.
+         * @description Their devices end the shared memories at the next sync.
+         */
+        post: operations["remove_member"];
         delete?: never;
         options?: never;
         head?: never;
@@ -546,8 +659,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Allow the memories of a folder's project to be shared with a team. Administrators can do this. */
-        post: operations["post_teams_projects"];
+        /**
+         * Allow the memories of a folder's project to be shared with a team. Administrators can do this.
+         * @description The project is known by its git remote, so that it is the same in every clone.
+         */
+        post: operations["put_team_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -563,8 +679,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** No longer allow the memories of a project to be shared; name it by a folder or its remote. Administrators of the organization can do this. */
-        post: operations["post_teams_projects_remove"];
+        /**
+         * No longer allow the memories of a project to be shared; name it by a folder or its remote. Administrators of the organization can do this.
+         * @description Memories that are shared already stay shared.
+         */
+        post: operations["remove_team_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -580,8 +699,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a service account in an organization, or give it a new token, which is shown only once. Administrators can do this. */
-        post: operations["post_teams_service-accounts"];
+        /**
+         * Make a service account in an organization, or give it a new token, which is shown only once. Administrators can do this.
+         * @description A service account lets a program, such as CI, search what the team shares. Its token is in the answer and cannot be shown again.
+         */
+        post: operations["put_service_account"];
         delete?: never;
         options?: never;
         head?: never;
@@ -595,8 +717,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the audit log of a team, newest first. Administrators can see it. */
-        get: operations["get_teams_audit"];
+        /**
+         * List the audit log of a team, newest first. Administrators can see it.
+         * @description Each entry has a number that counts up; send the smallest as `before` for older ones.
+         */
+        get: operations["list_audit"];
         put?: never;
         post?: never;
         delete?: never;
@@ -612,8 +737,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get everything that the server holds about the user in their teams: memberships, shared memories, requests. */
-        get: operations["get_teams_mine"];
+        /**
+         * Get everything that the server holds about the user in their teams: memberships, shared memories, requests.
+         * @description It serves requests for one's own data.
+         */
+        get: operations["get_owned"];
         put?: never;
         post?: never;
         delete?: never;
@@ -629,11 +757,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the waiting requests to share: the user's own, and those that they may decide. */
-        get: operations["get_teams_requests"];
+        /**
+         * List the waiting requests to share: the user's own, and those that they may decide.
+         * @description With `every` those that were decided are listed, too.
+         */
+        get: operations["list_share_requests"];
         put?: never;
-        /** Ask a team to share a memory. Teammates get it when a reviewer has accepted it. */
-        post: operations["post_teams_requests"];
+        /**
+         * Ask a team to share a memory. Teammates get it when a reviewer has accepted it.
+         * @description The words, kind and trigger of the memory are sent to the server. A request that waits already is not made again.
+         */
+        post: operations["request_sharing"];
         delete?: never;
         options?: never;
         head?: never;
@@ -649,8 +783,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it. */
-        post: operations["post_teams_requests_decide"];
+        /**
+         * Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it.
+         * @description Reviewers accept or refuse; the author withdraws.
+         */
+        post: operations["decide_share_request"];
         delete?: never;
         options?: never;
         head?: never;
@@ -666,8 +803,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop sharing a memory with teams. Each device ends it at its next sync. */
-        post: operations["post_teams_unshare"];
+        /**
+         * Stop sharing a memory with teams. Each device ends it at its next sync.
+         * @description With `purge` it is removed with its history from the server and every device.
+         */
+        post: operations["unshare_memory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -681,11 +821,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what is known of the sync of this home, without asking the server. */
+        /**
+         * Get what is known of the sync of this home, without asking the server.
+         * @description It has the account, the device, the last exchange and the last error. `logged_in` says whether there is a login.
+         */
         get: operations["get_sync"];
         put?: never;
-        /** Exchange with the server now. */
-        post: operations["post_sync"];
+        /**
+         * Exchange with the server now.
+         * @description It sends what changed here and receives what changed elsewhere. The daemon does it in the background as well.
+         */
+        post: operations["sync"];
         delete?: never;
         options?: never;
         head?: never;
@@ -701,8 +847,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Join an account of a server. With `dry_run` only say how many memories would leave. */
-        post: operations["post_sync_login"];
+        /**
+         * Join an account of a server. With `dry_run` only say how many memories would leave.
+         * @description The first device of an account needs the code of an invitation and gets a recovery phrase; further devices need both. From then on memories that may leave the machine are exchanged in encrypted form.
+         */
+        post: operations["log_in"];
         delete?: never;
         options?: never;
         head?: never;
@@ -718,8 +867,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams. */
-        post: operations["post_sync_sign-in"];
+        /**
+         * Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams.
+         * @description Open `url` of the answer in a browser, then poll `POST /v1/sync/sign-in/finish`.
+         */
+        post: operations["begin_sign_in"];
         delete?: never;
         options?: never;
         head?: never;
@@ -735,8 +887,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`. */
-        post: operations["post_sync_sign-in_finish"];
+        /**
+         * Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`.
+         * @description Until the user has signed in, the answer says that it is not done.
+         */
+        post: operations["finish_sign_in"];
         delete?: never;
         options?: never;
         head?: never;
@@ -752,8 +907,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Leave the account. Memories that teams share end here; all others stay. */
-        post: operations["post_sync_logout"];
+        /**
+         * Leave the account. Memories that teams share end here; all others stay.
+         * @description The server refuses this device from then on, if it can be reached.
+         */
+        post: operations["log_out"];
         delete?: never;
         options?: never;
         head?: never;
@@ -769,8 +927,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a code with which one more device may log in, once and within an hour. */
-        post: operations["post_sync_invites"];
+        /**
+         * Make a code with which one more device may log in, once and within an hour.
+         * @description Enter the code and the recovery phrase on the new device.
+         */
+        post: operations["invite_device"];
         delete?: never;
         options?: never;
         head?: never;
@@ -784,8 +945,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the devices of the account, as the server knows them. */
-        get: operations["get_sync_devices"];
+        /**
+         * List the devices of the account, as the server knows them.
+         * @description Revoked devices are listed, too, with the time of the revocation.
+         */
+        get: operations["list_devices"];
         put?: never;
         post?: never;
         delete?: never;
@@ -803,8 +967,55 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Refuse a device of the account from now on. */
-        post: operations["post_sync_devices_revoke"];
+        /**
+         * Refuse a device of the account from now on.
+         * @description The server accepts nothing from it any more. What it received before stays on it.
+         */
+        post: operations["revoke_device"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an export of memories as text.
+         * @description A lossless export (`jsonl`) has all versions, relations and the signature of this home; Markdown has what is remembered now. A caller without the user's authority gets no restricted memories.
+         */
+        get: operations["export_memories"];
+        put?: never;
+        /**
+         * Write an export of memories to a new file, which only the user can read.
+         * @description Purges and rescans for secrets clean the file, too. A caller without the user's authority gets no restricted memories.
+         */
+        post: operations["write_export"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
+         * @description Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says that it is the user's own. Send a file of this machine as `path`, any other as `content`. A second import adds nothing. While it runs, `GET /v1/jobs` says how far it is. To take it back, undo `change_ids`, the last one first. Memories that came back as they were have no change; delete those that `lines` adds.
+         */
+        post: operations["import_memories"];
         delete?: never;
         options?: never;
         head?: never;
@@ -818,8 +1029,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the defined kinds. */
-        get: operations["get_kinds"];
+        /**
+         * List the defined kinds.
+         * @description A kind sets how important a memory is at first and how fast its weight fades. The setting `kinds` adds more.
+         */
+        get: operations["list_kinds"];
         put?: never;
         post?: never;
         delete?: never;
@@ -835,8 +1049,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The spaces that measure closeness. */
-        get: operations["get_spaces"];
+        /**
+         * List the spaces that measure closeness.
+         * @description A space is one way to measure how close a memory is to a situation; `high` and `low` are its thresholds. Traces name the score of each space.
+         */
+        get: operations["list_spaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -854,25 +1071,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Recall memories: the block, its memories, the trace. Silence is an empty block. */
-        post: operations["post_recall"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/why-not": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Tell why a recall does not give a memory: the stage that leaves it out, numbers, and changes that let it through. */
-        post: operations["post_why-not"];
+        /**
+         * Recall memories: the block, its memories, the trace. Silence is an empty block.
+         * @description It answers as the given surface would, for the situation that the request describes, or that the named session is in. It injects nothing into a session, so that it serves a playground and a replay as well. `trace` says what each stage kept and dropped.
+         */
+        post: operations["recall"];
         delete?: never;
         options?: never;
         head?: never;
@@ -888,8 +1091,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Return the text to put before a prompt, with counts and alerts; often it is empty. A failure has a usable result. */
-        post: operations["post_inject"];
+        /**
+         * Get the text to put before a prompt, with counts and alerts.
+         * @description It is for a program that keeps the conversation itself: put the text before the user's words. Often it is empty. Alerts and counts are there where the preset has them. A failure has a result that can be used all the same: status 408 after a timeout, 500 otherwise.
+         */
+        post: operations["inject"];
         delete?: never;
         options?: never;
         head?: never;
@@ -903,8 +1109,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the start pack of a session in the folder. */
-        get: operations["get_context"];
+        /**
+         * Get the start pack of a session in the folder.
+         * @description It is the text that a host inserts at the start of a session: rules, pinned memories and what was last worked on, within the budget of the settings.
+         */
+        get: operations["get_start_pack"];
         put?: never;
         post?: never;
         delete?: never;
@@ -920,8 +1129,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List recalls in one line each, newest first: the injected memories, or the reason for silence. */
-        get: operations["get_timeline"];
+        /**
+         * List recalls in one line each, newest first: the injected memories, or the reason for silence.
+         * @description Filters are combined. With `text` only recalls are listed whose query has these words.
+         */
+        get: operations["list_recalls"];
         put?: never;
         post?: never;
         delete?: never;
@@ -937,8 +1149,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the last recalls with every stage's keeps and drops, newest first. */
-        get: operations["get_traces"];
+        /**
+         * List the last recalls with every stage's keeps and drops, newest first.
+         * @description Each trace holds the query, the candidates with their scores, what each stage dropped and why, and the result. `GET /v1/timeline` lists recalls in one line each.
+         */
+        get: operations["list_traces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -954,8 +1169,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Recalls as they happen: `event: trace` with a row of `GET /v1/timeline`; a comment every 15 seconds. */
-        get: operations["get_traces_stream"];
+        /**
+         * Stream recalls as they happen: `event: trace` with a row of `GET /v1/timeline`, and a comment every 15 seconds.
+         * @description The stream is of server-sent events. A client that reads too slowly loses the oldest waiting rows. It ends when the daemon stops; connect again then.
+         */
+        get: operations["stream_traces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -971,8 +1189,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one recall with every stage's keeps and drops, and its verdicts. */
-        get: operations["get_traces_id"];
+        /**
+         * Get one recall with every stage's keeps and drops, and its verdicts.
+         * @description It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the block, and what the user said of it.
+         */
+        get: operations["get_trace"];
         put?: never;
         post?: never;
         delete?: never;
@@ -988,8 +1209,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Repeat the decision of one recall at another threshold. */
-        get: operations["get_traces_id_replay"];
+        /**
+         * Repeat the decision of one recall at another threshold.
+         * @description Nothing is searched again: the stored scores are compared with `threshold`.
+         */
+        get: operations["replay_trace"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1007,8 +1231,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it. */
-        post: operations["post_traces_id_feedback"];
+        /**
+         * Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it.
+         * @description Without `memory_ids` the verdict is on all injected memories. A candidate that was not injected may be named as well: `useful` then says that it was missing.
+         */
+        post: operations["rate_trace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1022,8 +1249,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List verdicts on injections, newest first. */
-        get: operations["get_feedback"];
+        /**
+         * List verdicts on injections, newest first.
+         * @description A verdict is the user's word on one memory in one recall.
+         */
+        get: operations["list_verdicts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1041,8 +1271,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fit the levels before a prompt to this store, without labels. */
-        post: operations["post_tune"];
+        /**
+         * Fit the levels before a prompt to this store, without labels.
+         * @description It measures how often prompts meet memories that do not belong to them, and fits the levels `quiet`, `balanced` and `eager` to bounded rates of such injections. Without `apply` it only reports.
+         */
+        post: operations["tune"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1056,13 +1289,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an item by its namespace and key. */
-        get: operations["get_items"];
-        /** Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent. */
-        put: operations["put_items"];
+        /**
+         * Get an item by its namespace and key.
+         * @description `item` is null if there is none. Items are JSON objects that programs keep, for example through the store of LangGraph.
+         */
+        get: operations["get_item"];
+        /**
+         * Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent.
+         * @description Secrets in it are redacted. Its `text` becomes a memory of the namespace's agent, which recall may find.
+         */
+        put: operations["put_item"];
         post?: never;
-        /** Remove an item and end its memory. Without such an item it does nothing. */
-        delete: operations["delete_items"];
+        /**
+         * Remove an item and end its memory. Without such an item it does nothing.
+         * @description Without such an item it does nothing.
+         */
+        delete: operations["delete_item"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1077,8 +1319,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Find items below a namespace: with a query the nearest in meaning first, else the newest. */
-        post: operations["post_items_search"];
+        /**
+         * Find items below a namespace: with a query the nearest in meaning first, else the newest.
+         * @description With `query` the nearest in meaning come first, else the newest. `where` filters by the fields of the value.
+         */
+        post: operations["search_items"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1092,8 +1337,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the namespaces that hold items. */
-        get: operations["get_items_namespaces"];
+        /**
+         * List the namespaces that hold items.
+         * @description A namespace is a list of labels, from the widest to the narrowest.
+         */
+        get: operations["list_namespaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1109,8 +1357,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List sessions, newest signal first. */
-        get: operations["get_sessions"];
+        /**
+         * List sessions, newest signal first.
+         * @description Each row has the host, the folder, the number of turns, and what was injected.
+         */
+        get: operations["list_sessions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1126,8 +1377,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one session turn by turn: prompts, injected and dropped memories. */
-        get: operations["get_sessions_host_session_id"];
+        /**
+         * Get one session turn by turn: prompts, injected and dropped memories.
+         * @description Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
+         */
+        get: operations["get_session"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1143,8 +1397,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none. */
-        get: operations["get_digests"];
+        /**
+         * List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none.
+         * @description A digest tells in a few lines what a session was about. Without `session` and `cwd` those of every project are listed.
+         */
+        get: operations["list_digests"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1160,7 +1417,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits. */
+        /**
+         * Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits.
+         * @description It explains why a statement of a session became a memory, waits, or was dropped.
+         *
+         *     A program without the user's authority gets neither the requests nor the counts of dropped statements.
+         */
         get: operations["get_learned"];
         put?: never;
         post?: never;
@@ -1179,8 +1441,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop or resume injecting into one session. */
-        post: operations["post_sessions_host_session_id_mute"];
+        /**
+         * Stop or resume injecting into one session.
+         * @description A muted session gets no text, but Tacit still learns from it.
+         */
+        post: operations["mute_session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1194,8 +1459,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List injected memories, newest first, and whether they were used. */
-        get: operations["get_exposures"];
+        /**
+         * List injected memories, newest first, and whether they were used.
+         * @description An exposure is one memory in one injection. Filter by a session (`host` and `session_id`) or by a memory.
+         */
+        get: operations["list_exposures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1213,8 +1481,13 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Import the rule files of the folder's project. */
-        post: operations["post_projects_init"];
+        /**
+         * Import the rule files of the folder's project.
+         * @description It reads CLAUDE.md, AGENTS.md and the other rule files of the project, and stores each rule as a memory. A second import stores only what has changed.
+         *
+         *     The statements count as the user's own, unless `confirmed` is false. For any other caller they wait in review.
+         */
+        post: operations["import_project_rules"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1228,8 +1501,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List past transcripts: at the given paths, else of the folder's project, else of every project. Nothing is learned. */
-        get: operations["get_transcripts"];
+        /**
+         * List past transcripts: at the given paths, else of the folder's project, else of every project.
+         * @description It looks for logs of sessions that the hosts on this machine keep. `POST /v1/backfill` learns from them.
+         */
+        get: operations["list_transcripts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1247,8 +1523,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named. */
-        post: operations["post_backfill"];
+        /**
+         * Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named.
+         * @description Each session is read once: a second import adds nothing. Send a few files per request to show progress and to lose little when you stop.
+         */
+        post: operations["import_transcripts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1264,8 +1543,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests. */
-        post: operations["post_write-ups"];
+        /**
+         * Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests.
+         * @description One request handles one session, so that a caller can stop between two. `waiting` says how many remain. With `dry_run` the prepared requests are shown and nothing is sent.
+         */
+        post: operations["write_up_session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1279,16 +1561,25 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects. */
+        /**
+         * List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects.
+         * @description With `cwd` and `agent` the values are those that hold in that project and for that agent. The answer has an `etag` for `If-Match`.
+         */
         get: operations["get_settings"];
         put?: never;
         post?: never;
-        /** Reset one layer, or one setting in it. The layer below takes effect at once. */
-        delete: operations["delete_settings"];
+        /**
+         * Reset one layer, or one setting in it. The layer below takes effect at once.
+         * @description Without `key` every value of the layer is reset.
+         */
+        delete: operations["revert_settings"];
         options?: never;
         head?: never;
-        /** Write values into one layer. They take effect at once. `null` resets a value. */
-        patch: operations["patch_settings"];
+        /**
+         * Write values into one layer. They take effect at once. `null` resets a value.
+         * @description The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
+         */
+        patch: operations["change_settings"];
         trace?: never;
     };
     "/v1/settings/diff": {
@@ -1298,8 +1589,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the settings that differ from the defaults. */
-        get: operations["get_settings_diff"];
+        /**
+         * List the settings that differ from the defaults.
+         * @description Each row has the value that holds, its layer, and the value of every layer.
+         */
+        get: operations["list_setting_differences"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1315,7 +1609,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The JSON schema of a settings file, for editors. */
+        /**
+         * Get the JSON schema of a settings file, for editors.
+         * @description Editors that read JSON schemas complete and check config.yaml with it.
+         */
         get: operations["get_settings_schema"];
         put?: never;
         post?: never;
@@ -1332,8 +1629,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one setting by its dotted name: the layer that won, and the value of each layer. */
-        get: operations["get_settings_explain_key"];
+        /**
+         * Get one setting by its dotted name: the layer that won, and the value of each layer.
+         * @description Layers are listed from the weakest to the strongest; docs/reference/settings.md explains them.
+         */
+        get: operations["explain_setting"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1349,8 +1649,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List agents that have settings or occurred in sessions, and whether they override the injection settings. */
-        get: operations["get_agents"];
+        /**
+         * List agents that have settings or occurred in sessions, and whether they override the injection settings.
+         * @description An agent is a named role of a host, such as a subagent; settings can differ by agent.
+         */
+        get: operations["list_agents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1366,15 +1669,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one agent: its effective injection settings, and whether it overrides them. */
-        get: operations["get_agents_name"];
+        /**
+         * Get one agent: its effective injection settings, and whether it overrides them.
+         * @description `memory_injection_overridden` says whether the agent has injection settings of its own.
+         */
+        get: operations["get_agent"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change some of an agent's injection settings, or let it follow the default again. */
-        patch: operations["patch_agents_name"];
+        /**
+         * Change some of an agent's injection settings, or let it follow the default again.
+         * @description Settings below `recall` are named without that prefix.
+         */
+        patch: operations["change_agent"];
         trace?: never;
     };
     "/v1/status": {
@@ -1384,7 +1693,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the state and counts. */
+        /**
+         * Get the state and counts.
+         * @description It has the version, the settings that matter, the number of memories, the state of the embedder and the language model, counts of silences, and warnings with advice.
+         */
         get: operations["get_status"];
         put?: never;
         post?: never;
@@ -1401,7 +1713,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the results of health checks, advice, and numbers of the process. */
+        /**
+         * Get the results of health checks, advice, and numbers of the process.
+         * @description `ok` is false if one check failed; each check has a `hint` that says what to do.
+         */
         get: operations["get_health"];
         put?: never;
         post?: never;
@@ -1418,7 +1733,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers for Prometheus, in its text format 0.0.4. */
+        /**
+         * Get numbers for Prometheus, in its text format 0.0.4.
+         * @description Counters of the process begin with `tacit_`, sizes of the store with `tacit_store_`.
+         */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -1435,8 +1753,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This API as an OpenAPI 3.1 document. */
-        get: operations["get_openapi_json"];
+        /**
+         * Get this API as an OpenAPI 3.1 document.
+         * @description Generated clients and `/ui/api` are made from it.
+         */
+        get: operations["get_openapi"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1452,7 +1773,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Counts of what is stored, and which injected memories were used. */
+        /**
+         * Get counts of what is stored and of the injected memories that were used.
+         * @description `rate` is the share of injected memories that sessions used, and `baseline` the same share of memories that were not injected.
+         */
         get: operations["get_stats"];
         put?: never;
         post?: never;
@@ -1469,8 +1793,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories. */
-        get: operations["get_stats_timeline"];
+        /**
+         * Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories.
+         * @description Numbers are summed by hour or day (UTC). Without times the last 30 days are told, or 2 days by the hour.
+         */
+        get: operations["get_charts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1486,8 +1813,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sessions with memory beside the share that `recall.holdout` left without: repeated failures, turns, tokens. */
-        get: operations["get_stats_holdout"];
+        /**
+         * Compare sessions with memory and the share that `recall.holdout` left without it.
+         * @description Compare repeated failures, turns and tokens of both groups to see what memory is worth. Without times the last 90 days are compared.
+         */
+        get: operations["get_holdout"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1505,8 +1835,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports. */
-        post: operations["post_rescan"];
+        /**
+         * Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports.
+         * @description It applies the redaction rules that hold now to everything that is stored. With `dry_run` it only counts what would change.
+         */
+        post: operations["rescan"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1522,8 +1855,51 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Write a consistent copy of the store to a new file. */
-        post: operations["post_backup"];
+        /**
+         * Write a consistent copy of the store to a new file.
+         * @description It can be made while Tacit is in use. `GET /v1/backups` lists it afterwards, and purges clean it.
+         */
+        post: operations["create_backup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/backups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List backups and replaced databases that `POST /v1/restore` takes, newest first.
+         * @description They are automatic backups, backups that were asked for, and stores that a restore or a repair moved aside.
+         */
+        get: operations["list_backups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted.
+         * @description The daemon goes on with the restored store; requests that come meanwhile wait. With `dry_run` the file is only examined. Purged memories stay gone.
+         */
+        post: operations["restore_backup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1537,8 +1913,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Problems of the store, as sentences; an empty list = sound. */
-        get: operations["get_check"];
+        /**
+         * Check the store: problems as sentences; an empty list means that it is sound.
+         * @description It reads the whole store and may take long; `POST /v1/jobs` with `check` does the same in the background.
+         */
+        get: operations["check_store"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1554,11 +1933,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended. */
-        get: operations["get_jobs"];
+        /**
+         * Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended.
+         * @description It has the last job of each name since the daemon started, with its progress and its result.
+         */
+        get: operations["list_jobs"];
         put?: never;
-        /** Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is. */
-        post: operations["post_jobs"];
+        /**
+         * Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is.
+         * @description The job runs in the background. A job that is already running is joined, not begun again.
+         */
+        post: operations["begin_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1574,8 +1959,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell of an event of an agent that keeps in its own history what it is given. */
-        post: operations["post_hook_plain"];
+        /**
+         * Tell of an event of an agent that keeps in its own history what it is given.
+         * @description Send each event when it happens, and insert `context` of the answer where the event says. An empty body means that there is nothing to insert. The answer comes within the deadline of `X-Tacit-Deadline-Ms`; on any failure go on without memory. docs/guide/bring-your-own-agent.md explains when to send which event.
+         */
+        post: operations["report_event"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1591,8 +1979,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell of an event of a program that puts the same texts into every request; its history stays without them. */
-        post: operations["post_hook_library"];
+        /**
+         * Tell of an event of a program that puts the same texts into every request; its history stays without them.
+         * @description It is for a wrapper of a model's API: `system` goes to the end of the system prompt of every request from now on, `text` to the end of the message or tool result that the event is about, also when that is sent again.
+         */
+        post: operations["report_library_event"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1603,39 +1994,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * AbsenceView
-         * @description Where a recall left a memory out.
-         */
-        AbsenceView: {
-            /**
-             * Stage
-             * @description name of the stage, as in a trace
-             */
-            stage: string;
-            /**
-             * Cause
-             * @description of the memory, or of the silence of the whole recall
-             */
-            cause: components["schemas"]["DropCause"] | components["schemas"]["SilenceCause"];
-            /**
-             * Value
-             * @description what was measured; null where nothing was
-             */
-            value: number | null;
-            /**
-             * Bound
-             * @description what it was held against
-             */
-            bound: number | null;
-            /** Detail */
-            detail: string;
-            /**
-             * Reason
-             * @description the cause in words
-             */
-            reason: string;
-        };
         /**
          * AddedMember
          * @description A member who was added or changed.
@@ -1732,10 +2090,19 @@ export interface components {
         Agents: {
             /** Agents */
             agents: components["schemas"]["AgentSettings"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * AskToShare
          * @description A memory to share.
+         * @example {
+         *       "id": "mem_1m8ckh677vmf88sk",
+         *       "team": "acme/core"
+         *     }
          */
         AskToShare: {
             /**
@@ -1829,6 +2196,12 @@ export interface components {
         /**
          * AtFolder
          * @description A working folder.
+         * @example {
+         *       "cwd": "/home/ana/second-clone"
+         *     }
+         * @example {
+         *       "cwd": "/work/shop"
+         *     }
          */
         AtFolder: {
             /**
@@ -1862,10 +2235,22 @@ export interface components {
         AuditView: {
             /** Entries */
             entries: components["schemas"]["AuditEntry"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * Backfill
          * @description Learn from past transcripts.
+         * @example {
+         *       "paths": [
+         *         "/home/ana/s-40.jsonl"
+         *       ],
+         *       "named": true,
+         *       "cwd": "/work/shop"
+         *     }
          */
         Backfill: {
             /**
@@ -1920,6 +2305,9 @@ export interface components {
         /**
          * Backup
          * @description Where the copy goes.
+         * @example {
+         *       "target": "/home/ana/tacit-2026-11-26.db"
+         *     }
          */
         Backup: {
             /**
@@ -1931,6 +2319,9 @@ export interface components {
         /**
          * BeginJob
          * @description Which long work.
+         * @example {
+         *       "name": "reindex"
+         *     }
          */
         BeginJob: {
             /**
@@ -1943,6 +2334,9 @@ export interface components {
         /**
          * BeginRescan
          * @description Take secrets out of everything stored, by the rules that hold now.
+         * @example {
+         *       "dry_run": true
+         *     }
          */
         BeginRescan: {
             /**
@@ -1955,6 +2349,10 @@ export interface components {
         /**
          * BeginSignIn
          * @description A server at which the user begins a single sign-on.
+         * @example {
+         *       "url": "https://tacit.example.com",
+         *       "name": "laptop"
+         *     }
          */
         BeginSignIn: {
             /**
@@ -2178,6 +2576,11 @@ export interface components {
         /**
          * ChangeAgent
          * @description An agent's injection settings.
+         * @example {
+         *       "memory_injection": {
+         *         "level": "quiet"
+         *       }
+         *     }
          */
         ChangeAgent: {
             /**
@@ -2222,10 +2625,20 @@ export interface components {
         ChangeLog: {
             /** Changes */
             changes: components["schemas"]["ChangeEntry"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * ChangeSettings
          * @description Values for one layer.
+         * @example {
+         *       "values": {
+         *         "recall.level": "quiet"
+         *       }
+         *     }
          */
         ChangeSettings: {
             /**
@@ -2390,6 +2803,14 @@ export interface components {
             clear: boolean;
         };
         /**
+         * Copies
+         * @description Copies of the store.
+         */
+        Copies: {
+            /** Copies */
+            copies: components["schemas"]["StoreCopy"][];
+        };
+        /**
          * CosineReport
          * @description The cosine bars of the preset in use, as this store has them. `pairs` 0 = the embedder's cosines ship; no bars = too few pairs.
          */
@@ -2413,6 +2834,9 @@ export interface components {
         /**
          * Decide
          * @description A decision on one statement of the review queue.
+         * @example {
+         *       "action": "accept"
+         *     }
          */
         Decide: {
             /**
@@ -2437,6 +2861,15 @@ export interface components {
         /**
          * DecideAll
          * @description The same decision on many entries of the review queue, as one change.
+         * @example {
+         *       "action": "reject",
+         *       "where": {
+         *         "cause": [
+         *           "import"
+         *         ]
+         *       },
+         *       "count": 1
+         *     }
          */
         DecideAll: {
             /**
@@ -2466,6 +2899,10 @@ export interface components {
         /**
          * DecideRequest
          * @description A decision on a request to share.
+         * @example {
+         *       "id": "req_1m8ckhaxecatgd55",
+         *       "decision": "accept"
+         *     }
          */
         DecideRequest: {
             /**
@@ -2613,6 +3050,12 @@ export interface components {
         DevicesView: {
             /** Devices */
             devices: components["schemas"]["DeviceView"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             * @default null
+             */
+            next_cursor: string | null;
         };
         /**
          * Differences
@@ -2633,17 +3076,19 @@ export interface components {
             text: string;
         };
         /**
-         * Digests
-         * @description Digests, newest first. `reason` = why there is none at all, or why the newest session has none yet.
+         * DigestPage
+         * @description Digests, newest first. `reason` says why there is none at all, or why the newest session has none yet.
          */
-        Digests: {
+        DigestPage: {
             /** Digests */
             digests: components["schemas"]["SessionDigest"][];
-            /**
-             * Reason
-             * @default
-             */
+            /** Reason */
             reason: string;
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * DivergenceAlert
@@ -2697,7 +3142,7 @@ export interface components {
          * @description Why a memory was not handed over. What the fields of `DropReason` hold is said beside each cause.
          * @enum {string}
          */
-        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "out_of_scope" | "not_found" | "short_list" | "not_in_pool" | "older_digest" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "similar" | "unchanged" | "too_many" | "no_room" | "host_cap";
+        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "similar" | "unchanged" | "too_many" | "no_room" | "host_cap";
         /**
          * DropReason
          * @description Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words.
@@ -2756,6 +3201,9 @@ export interface components {
         /**
          * Edit
          * @description Change a memory; what is left out stays.
+         * @example {
+         *       "content": "Run `make check` before every commit."
+         *     }
          */
         Edit: {
             /**
@@ -3041,6 +3489,18 @@ export interface components {
             renewed: boolean;
         };
         /**
+         * Exported
+         * @description Where an export was written.
+         */
+        Exported: {
+            /** Target */
+            target: string;
+            /** Format */
+            format: string;
+            /** Bytes */
+            bytes: number;
+        };
+        /**
          * ExposurePage
          * @description What was handed over, newest first; `next_cursor` is null at the end.
          */
@@ -3105,6 +3565,10 @@ export interface components {
         /**
          * Feedback
          * @description Whether a memory was of use.
+         * @example {
+         *       "useful": true,
+         *       "trace_id": "trc_1m8ckh6yp7dxqzh8"
+         *     }
          */
         Feedback: {
             /**
@@ -3177,6 +3641,11 @@ export interface components {
         /**
          * FinishSignIn
          * @description A single sign-on that was begun.
+         * @example {
+         *       "url": "https://tacit.example.com",
+         *       "login": "lgn_7",
+         *       "secret": "s3cr3t-of-the-login"
+         *     }
          */
         FinishSignIn: {
             /**
@@ -3382,6 +3851,138 @@ export interface components {
             holdout: components["schemas"]["Holdout"];
         };
         /**
+         * ImportLine
+         * @description The result for one statement.
+         *
+         *     Attributes:
+         *         action: what happened; `removed` = it is gone from an edited file and nobody said to forget it.
+         *         where: file and place.
+         *         text: its words.
+         *         before: what it changed, or "".
+         *         memory_id: the memory it became or changed.
+         *         reason: why, or "".
+         */
+        ImportLine: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "add" | "merge" | "supersede" | "contradict" | "edit" | "forget" | "unchanged" | "skip" | "removed" | "refused";
+            /** Where */
+            where: string;
+            /**
+             * Text
+             * @default
+             */
+            text: string;
+            /**
+             * Before
+             * @default
+             */
+            before: string;
+            /**
+             * Memory Id
+             * @default
+             */
+            memory_id: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
+         * ImportMemories
+         * @description What to import, and how.
+         * @example {
+         *       "content": "{\"results\": [{\"id\": \"a1\", \"memory\": \"Prefers tabs over spaces\", \"created_at\": \"2026-01-02T03:04:05Z\"}]}",
+         *       "name": "mem0.json",
+         *       "cwd": "/work/shop",
+         *       "dry_run": true
+         *     }
+         */
+        ImportMemories: {
+            /**
+             * Path
+             * @description a file or folder on the daemon's machine
+             * @default
+             */
+            path?: string;
+            /**
+             * Content
+             * @description instead of `path`: the file itself, as `encoding` says
+             * @default
+             */
+            content?: string;
+            /**
+             * Encoding
+             * @description of `content`; `base64` for a database, whose bytes are no text
+             * @default text
+             * @enum {string}
+             */
+            encoding?: "text" | "base64";
+            /**
+             * Name
+             * @description with `content`: the name of the file, which the report uses
+             * @default memories.jsonl
+             */
+            name?: string;
+            /**
+             * Cwd
+             * @description folder whose project the statements are for
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Tool
+             * @description the tool that wrote it; `auto` = detected by content
+             * @default auto
+             */
+            tool?: string;
+            /**
+             * Mine
+             * @description the statements count as the user's own words, so that none waits in review
+             * @default false
+             */
+            mine?: boolean;
+            /**
+             * Universal
+             * @description make them visible in every project
+             * @default false
+             */
+            universal?: boolean;
+            /**
+             * Any Project
+             * @description also import memories of other projects
+             * @default false
+             */
+            any_project?: boolean;
+            /**
+             * Project
+             * @description assign the project memories of an export to this folder's project
+             * @default
+             */
+            project?: string;
+            /**
+             * Again
+             * @description also import what was imported before
+             * @default false
+             */
+            again?: boolean;
+            /**
+             * Forget Removed
+             * @description forget the memories that were deleted from an edited file
+             * @default false
+             */
+            forget_removed?: boolean;
+            /**
+             * Dry Run
+             * @description only report what would change
+             * @default false
+             */
+            dry_run?: boolean;
+        };
+        /**
          * Imported
          * @description What an import of rule files did.
          */
@@ -3392,8 +3993,58 @@ export interface components {
             changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
         };
         /**
+         * ImportedFile
+         * @description What an import did, or with `dry_run` would do.
+         */
+        ImportedFile: {
+            /** Formats */
+            formats: components["schemas"]["ImportedFormat"][];
+            /**
+             * Counts
+             * @description statements by `action`, all of them
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * Lines
+             * @description one per statement, in order; at most 5,000
+             */
+            lines: components["schemas"]["ImportLine"][];
+            /**
+             * Unconfirmed
+             * @description statements that wait in review
+             */
+            unconfirmed: number;
+            /**
+             * Speaks For User
+             * @description it holds statements in the user's name that this home did not sign; ask the user before you send `mine`
+             */
+            speaks_for_user: boolean;
+            /**
+             * Change Ids
+             * @description the changes that it wrote, for `POST /v1/undo`
+             */
+            change_ids: string[];
+            /** Dry Run */
+            dry_run: boolean;
+        };
+        /**
+         * ImportedFormat
+         * @description A file that was read, and the tool that wrote it.
+         */
+        ImportedFormat: {
+            /** Path */
+            path: string;
+            /** Tool */
+            tool: string;
+        };
+        /**
          * InitProject
          * @description A project to set up.
+         * @example {
+         *       "cwd": "/work/shop"
+         *     }
          */
         InitProject: {
             /**
@@ -3417,6 +4068,11 @@ export interface components {
         /**
          * Inject
          * @description A prompt of a conversation that a program keeps.
+         * @example {
+         *       "text": "Commit the fix of the rounding.",
+         *       "session_id": "chat-7",
+         *       "cwd": "/work/shop"
+         *     }
          */
         Inject: {
             /**
@@ -3596,6 +4252,11 @@ export interface components {
         ItemList: {
             /** Items */
             items: components["schemas"]["ItemView"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * ItemView
@@ -3624,10 +4285,10 @@ export interface components {
          * @description One piece of long work.
          *
          *     Attributes:
-         *         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage; `backup`, `purge` and `rescan` are listed
-         *             only while they run.
+         *         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage, `import` is an import
+         *             that a request waits for; it is listed only while it runs.
          *         state: how it stands.
-         *         done, whole: vectors, steps of the check, pages of the backup, bytes of what is cleaned; `whole` 0 = not known yet.
+         *         done, whole: vectors, steps of the check, or statements of the import; `whole` 0 = not known yet.
          *         began_ms, ended_ms: since the epoch; None = it goes on.
          *         problems: what the check found, as sentences.
          *         error, hint: why it failed and what to do; "" = it did not.
@@ -3637,7 +4298,7 @@ export interface components {
              * Name
              * @enum {string}
              */
-            name: "backup" | "check" | "purge" | "reindex" | "rescan";
+            name: "check" | "import" | "reindex";
             /**
              * State
              * @enum {string}
@@ -4000,6 +4661,11 @@ export interface components {
         /**
          * LogIn
          * @description A server's account to join.
+         * @example {
+         *       "url": "https://tacit.example.com",
+         *       "code": "ana-q1h53734",
+         *       "name": "laptop"
+         *     }
          */
         LogIn: {
             /**
@@ -4146,6 +4812,12 @@ export interface components {
         MembersView: {
             /** Members */
             members: components["schemas"]["MemberView"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             * @default null
+             */
+            next_cursor: string | null;
         };
         /**
          * MemoryPage
@@ -4234,6 +4906,9 @@ export interface components {
         /**
          * MergeInto
          * @description Which memory says the same.
+         * @example {
+         *       "into": "mem_1m8ckh6jcjrqkeyw"
+         *     }
          */
         MergeInto: {
             /**
@@ -4330,6 +5005,9 @@ export interface components {
         /**
          * Mute
          * @description Stop or resume injecting.
+         * @example {
+         *       "muted": true
+         *     }
          */
         Mute: {
             /**
@@ -4356,6 +5034,11 @@ export interface components {
         NamespaceList: {
             /** Namespaces */
             namespaces: string[][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * NamingStatus
@@ -4422,6 +5105,12 @@ export interface components {
         /**
          * NewMember
          * @description A person to add to a team, or a member whose role or name changes.
+         * @example {
+         *       "team": "acme/core",
+         *       "principal": "bo",
+         *       "name": "Bo Li",
+         *       "role": "reviewer"
+         *     }
          */
         NewMember: {
             /**
@@ -4450,6 +5139,12 @@ export interface components {
         /**
          * NewServiceAccount
          * @description A service account to make, or to give a new token.
+         * @example {
+         *       "team": "acme",
+         *       "name": "ci",
+         *       "role": "reader",
+         *       "days": 30
+         *     }
          */
         NewServiceAccount: {
             /**
@@ -4578,6 +5273,12 @@ export interface components {
         /**
          * OfTeam
          * @description A team on the server.
+         * @example {
+         *       "team": "acme/core"
+         *     }
+         * @example {
+         *       "team": "acme"
+         *     }
          */
         OfTeam: {
             /**
@@ -4610,6 +5311,10 @@ export interface components {
         /**
          * OneMember
          * @description A member of a team.
+         * @example {
+         *       "team": "acme/core",
+         *       "principal": "bo"
+         *     }
          */
         OneMember: {
             /**
@@ -4758,6 +5463,14 @@ export interface components {
         /**
          * Problem
          * @description An error (RFC 9457). `code` is stable; `hint` says what to do.
+         * @example {
+         *       "code": "not_found",
+         *       "detail": "No memory is called 'mem_0000'.",
+         *       "hint": "GET /v1/memories lists them.",
+         *       "status": 404,
+         *       "title": "Not found",
+         *       "type": "urn:tacit:error:not_found"
+         *     }
          */
         Problem: {
             /** Type */
@@ -4866,6 +5579,11 @@ export interface components {
         Projects: {
             /** Projects */
             projects: components["schemas"]["ProjectRow"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * PromptEvent
@@ -4958,6 +5676,10 @@ export interface components {
         /**
          * Purge
          * @description What to forget for good: memories, a project, a session, a source, or what holds words; one of these.
+         * @example {
+         *       "text": "dark theme",
+         *       "dry_run": true
+         *     }
          */
         Purge: {
             /**
@@ -5072,6 +5794,17 @@ export interface components {
         /**
          * PutItem
          * @description An item to store.
+         * @example {
+         *       "namespace": [
+         *         "shop",
+         *         "ana"
+         *       ],
+         *       "key": "theme",
+         *       "value": {
+         *         "name": "dark"
+         *       },
+         *       "text": "Ana prefers the dark theme."
+         *     }
          */
         PutItem: {
             /**
@@ -5112,6 +5845,12 @@ export interface components {
         /**
          * Recall
          * @description Ask the memory.
+         * @example {
+         *       "text": "commit the fix",
+         *       "cwd": "/work/shop",
+         *       "surface": "prompt",
+         *       "previous": "The rounding is fixed."
+         *     }
          */
         Recall: {
             /**
@@ -5139,6 +5878,18 @@ export interface components {
              * @default null
              */
             budget_tokens?: number | null;
+            /**
+             * As Of Ms
+             * @description answer as of this time
+             * @default null
+             */
+            as_of_ms?: number | null;
+            /**
+             * Store Trace
+             * @description keep the trace for `why`; false = a dry run
+             * @default true
+             */
+            store_trace?: boolean;
             /**
              * Threshold
              * @description least relevance for an injection, instead of the setting
@@ -5229,79 +5980,11 @@ export interface components {
              */
             held?: string[];
             /**
-             * As Of Ms
-             * @description answer as of this time
-             * @default null
-             */
-            as_of_ms?: number | null;
-            /**
-             * Store Trace
-             * @description keep the trace for `why`; false = a dry run
-             * @default true
-             */
-            store_trace?: boolean;
-            /**
              * Replay At
              * @description also repeat the decision at these thresholds
              * @default []
              */
             replay_at?: number[];
-        };
-        /**
-         * RecallNumbers
-         * @description What a recall measured of one memory, and the limits that it was held to; None = it was not measured.
-         *
-         *     Attributes:
-         *         spaces: what each space says.
-         *         place: place in the order of all candidates, from 1.
-         *         shortlist: how many of the first are judged.
-         *         relevance: as judged, 0-1.
-         *         threshold: least relevance of the surface.
-         *         tokens: of its line.
-         *         tokens_left: of the budget, when its turn came.
-         *         budget_tokens: of the whole block.
-         */
-        RecallNumbers: {
-            /**
-             * Spaces
-             * @default []
-             */
-            spaces: components["schemas"]["SpaceRank"][];
-            /**
-             * Place
-             * @default null
-             */
-            place: number | null;
-            /**
-             * Shortlist
-             * @default 0
-             */
-            shortlist: number;
-            /**
-             * Relevance
-             * @default null
-             */
-            relevance: number | null;
-            /**
-             * Threshold
-             * @default 0
-             */
-            threshold: number;
-            /**
-             * Tokens
-             * @default null
-             */
-            tokens: number | null;
-            /**
-             * Tokens Left
-             * @default null
-             */
-            tokens_left: number | null;
-            /**
-             * Budget Tokens
-             * @default 0
-             */
-            budget_tokens: number;
         };
         /**
          * RecallRow
@@ -5450,47 +6133,21 @@ export interface components {
             relations: components["schemas"]["Relation"][];
             /** Memories */
             memories: components["schemas"]["MemoryView"][];
-        };
-        /**
-         * RemedyKind
-         * @description What a step changes. Which fields of `RemedyStep` it uses is said beside each.
-         * @enum {string}
-         */
-        RemedyKind: "setting" | "accept" | "confirm" | "scope" | "sensitivity" | "all_branches" | "when" | "pin" | "new_session" | "unmute" | "opt_in";
-        /**
-         * RemedyStepView
-         * @description One change. `target` and `value`: the setting and its new value, or what of the memory changes and to what.
-         */
-        RemedyStepView: {
-            kind: components["schemas"]["RemedyKind"];
-            /** Target */
-            target: string;
-            /** Value */
-            value: string | number | boolean | string[];
             /**
-             * Text
-             * @description the change in words
+             * Next Cursor
+             * @description for `cursor`; null at the end
              */
-            text: string;
-            /**
-             * Command
-             * @description the command that makes it; empty where there is none
-             */
-            command: string;
-        };
-        /**
-         * RemedyView
-         * @description Changes that together let the memory through; the same recall was tried with them.
-         */
-        RemedyView: {
-            /** Steps */
-            steps: components["schemas"]["RemedyStepView"][];
-            /** Text */
-            text: string;
+            next_cursor: string | null;
         };
         /**
          * Remember
          * @description Store a statement.
+         * @example {
+         *       "content": "Run `make lint` before every commit.",
+         *       "when": "commit",
+         *       "cwd": "/work/shop",
+         *       "pinned": true
+         *     }
          */
         Remember: {
             /**
@@ -5580,6 +6237,10 @@ export interface components {
         /**
          * RemoveTeamProject
          * @description A project whose memories may no longer be shared.
+         * @example {
+         *       "team": "acme/core",
+         *       "remote": "example.org/shop"
+         *     }
          */
         RemoveTeamProject: {
             /**
@@ -5603,6 +6264,12 @@ export interface components {
         /**
          * Replace
          * @description A memory's every part that can be edited; what is left out gets the value it would have without you.
+         * @example {
+         *       "content": "Run `make lint` before every commit.",
+         *       "kind": "preference",
+         *       "scope": "project:shop-73774d71f4",
+         *       "importance": 0.8
+         *     }
          */
         Replace: {
             /**
@@ -5847,6 +6514,47 @@ export interface components {
             dry_run: boolean;
         };
         /**
+         * Restore
+         * @description The backup that becomes the store.
+         * @example {
+         *       "source": "/home/ana/tacit-2026-11-26.db",
+         *       "dry_run": true
+         *     }
+         */
+        Restore: {
+            /**
+             * Source
+             * @description a backup, or a damaged database, on the daemon's machine
+             */
+            source: string;
+            /**
+             * Dry Run
+             * @description only examine it
+             * @default false
+             */
+            dry_run?: boolean;
+        };
+        /**
+         * Restored
+         * @description A store that was replaced, or with `dry_run` could be.
+         */
+        Restored: {
+            /** Source */
+            source: string;
+            /**
+             * Former
+             * @description where the former store is now; null = there was none, or `dry_run`
+             */
+            former: string | null;
+            /**
+             * Recovered
+             * @description how many memories could be read of a damaged database; null = the backup is sound
+             */
+            recovered: number | null;
+            /** Dry Run */
+            dry_run: boolean;
+        };
+        /**
          * Retired
          * @description A memory is recalled no more.
          */
@@ -5975,6 +6683,9 @@ export interface components {
         /**
          * Revoke
          * @description A device to refuse.
+         * @example {
+         *       "device": "tablet"
+         *     }
          */
         Revoke: {
             /**
@@ -6006,6 +6717,13 @@ export interface components {
         /**
          * SearchItems
          * @description A search for items.
+         * @example {
+         *       "prefix": [
+         *         "shop"
+         *       ],
+         *       "query": "which theme",
+         *       "limit": 5
+         *     }
          */
         SearchItems: {
             /**
@@ -6040,6 +6758,12 @@ export interface components {
              * @default 0
              */
             offset?: number;
+            /**
+             * Cursor
+             * @description `next_cursor` of the part before, instead of `offset`
+             * @default null
+             */
+            cursor?: string | null;
         };
         /**
          * SentRequests
@@ -6362,6 +7086,11 @@ export interface components {
         /**
          * Share
          * @description A memory to write into the team's folder.
+         * @example {
+         *       "id": "mem_1m8ckh677vmf88sk",
+         *       "cwd": "/work/shop",
+         *       "by": "Ana Ruiz"
+         *     }
          */
         Share: {
             /**
@@ -6468,6 +7197,11 @@ export interface components {
         ShareRequestsView: {
             /** Requests */
             requests: components["schemas"]["ShareRequest"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * SharedFile
@@ -6798,41 +7532,6 @@ export interface components {
             memory_id: string;
         };
         /**
-         * SpaceRank
-         * @description What one space says of a memory.
-         *
-         *     Attributes:
-         *         space: its name; `error` and `moment` are the rankings by an exact error and by the moment that a rule names.
-         *         rank: place in its ranking, from 1; None = it does not find the memory, or ranks nothing.
-         *         of: memories that it ranks.
-         *         proposes: how many of the first it proposes; 0 = it only measures.
-         *         score: as it ranks, or else as it measures; None = it says nothing of the memory.
-         */
-        SpaceRank: {
-            /** Space */
-            space: string;
-            /**
-             * Rank
-             * @default null
-             */
-            rank: number | null;
-            /**
-             * Of
-             * @default 0
-             */
-            of: number;
-            /**
-             * Proposes
-             * @default 0
-             */
-            proposes: number;
-            /**
-             * Score
-             * @default null
-             */
-            score: number | null;
-        };
-        /**
          * SpaceRow
          * @description A space: one way to measure closeness. `high` and `low` are thresholds on its own scale.
          */
@@ -7029,6 +7728,29 @@ export interface components {
             transcripts: number;
         };
         /**
+         * StoreCopy
+         * @description A file that `tacit restore` takes.
+         *
+         *     Attributes:
+         *         path: where it is.
+         *         origin: who made it; `replaced` = it was the store and was moved aside, damaged or for a restore.
+         *         bytes: its size.
+         *         at_ms: when it was written.
+         */
+        StoreCopy: {
+            /** Path */
+            path: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "automatic" | "requested" | "replaced";
+            /** Bytes */
+            bytes: number;
+            /** At Ms */
+            at_ms: number;
+        };
+        /**
          * StoreStats
          * @description Counts for `status` and `doctor`.
          */
@@ -7151,6 +7873,9 @@ export interface components {
         /**
          * Supersede
          * @description Another statement in its place.
+         * @example {
+         *       "content": "The billing port is 9090."
+         *     }
          */
         Supersede: {
             /**
@@ -7301,6 +8026,10 @@ export interface components {
         /**
          * TeamFolderProject
          * @description A team, and the folder of a project whose memories it may share.
+         * @example {
+         *       "team": "acme/core",
+         *       "cwd": "/work/shop"
+         *     }
          */
         TeamFolderProject: {
             /**
@@ -7813,6 +8542,12 @@ export interface components {
         /**
          * TraceFeedback
          * @description The owner's word on a recall.
+         * @example {
+         *       "useful": true,
+         *       "memory_ids": [
+         *         "mem_1m8ckh677vmf88sk"
+         *       ]
+         *     }
          */
         TraceFeedback: {
             /**
@@ -7913,6 +8648,11 @@ export interface components {
             traces: components["schemas"]["TraceView"][];
             /** Replayed */
             replayed: components["schemas"]["Replayed"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * TranscriptInfo
@@ -7964,6 +8704,11 @@ export interface components {
         Transcripts: {
             /** Transcripts */
             transcripts: components["schemas"]["TranscriptInfo"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
          * Trigger
@@ -8060,6 +8805,9 @@ export interface components {
         /**
          * Tune
          * @description Fit the levels before a prompt to this store, and the cosine bars of the preset to an embedder of the user's own.
+         * @example {
+         *       "bound": 0.12
+         *     }
          */
         Tune: {
             /**
@@ -8208,6 +8956,9 @@ export interface components {
         /**
          * Undo
          * @description Take back one change.
+         * @example {
+         *       "id": "chg_1m8ckh6qetf2e718"
+         *     }
          */
         Undo: {
             /**
@@ -8238,6 +8989,10 @@ export interface components {
         /**
          * Unshare
          * @description A memory whose file is to be removed.
+         * @example {
+         *       "id": "mem_1m8ckh677vmf88sk",
+         *       "cwd": "/work/shop"
+         *     }
          */
         Unshare: {
             /**
@@ -8254,6 +9009,9 @@ export interface components {
         /**
          * UnshareMemory
          * @description A memory that teams stop sharing.
+         * @example {
+         *       "id": "mem_1m8ckh677vmf88sk"
+         *     }
          */
         UnshareMemory: {
             /**
@@ -8340,6 +9098,12 @@ export interface components {
         Verdicts: {
             /** Verdicts */
             verdicts: components["schemas"]["Verdict"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             * @default null
+             */
+            next_cursor: string | null;
         };
         /**
          * Versions
@@ -8348,177 +9112,39 @@ export interface components {
         Versions: {
             /** Versions */
             versions: components["schemas"]["MemoryView"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             */
+            next_cursor: string | null;
         };
         /**
-         * WhyNotRequest
-         * @description Ask why a recall does not give a memory.
+         * WriteExport
+         * @description An export, and where it goes.
+         * @example {
+         *       "target": "/home/ana/memories.md",
+         *       "format": "markdown"
+         *     }
          */
-        WhyNotRequest: {
+        WriteExport: {
             /**
-             * Text
-             * @description the query text; `action` and `failure` need a tool, command or file instead
-             * @default
+             * Format
+             * @description `jsonl` = everything, without loss; `markdown` = to read and edit
+             * @default jsonl
+             * @enum {string}
              */
-            text?: string;
+            format?: "jsonl" | "markdown";
             /**
              * Cwd
-             * @description working folder: decides what may be seen
+             * @description only memories visible from this folder; default: all
              * @default
              */
             cwd?: string;
             /**
-             * Surface
-             * @description the surface that does not give it
-             * @default prompt
-             * @enum {string}
+             * Target
+             * @description a file that does not exist yet
              */
-            surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
-            /**
-             * Budget Tokens
-             * @description most tokens of the block
-             * @default null
-             */
-            budget_tokens?: number | null;
-            /**
-             * Threshold
-             * @description least relevance for an injection, instead of the setting
-             * @default null
-             */
-            threshold?: number | null;
-            /**
-             * Preset
-             * @description answer as this preset would
-             * @default null
-             */
-            preset?: string | null;
-            /**
-             * Previous
-             * @description end of the agent's last message, which a short prompt may accept
-             * @default
-             */
-            previous?: string;
-            /**
-             * Prompts
-             * @description the prompts before, newest last
-             * @default []
-             */
-            prompts?: string[];
-            /**
-             * Tools
-             * @description recent tool steps, newest last
-             * @default []
-             */
-            tools?: string[];
-            /**
-             * Files
-             * @description files in use, relative to the project
-             * @default []
-             */
-            files?: string[];
-            /**
-             * Tool
-             * @description `action` and `failure`: the called tool
-             * @default
-             */
-            tool?: string;
-            /**
-             * Command
-             * @description the command it runs
-             * @default
-             */
-            command?: string;
-            /**
-             * Paths
-             * @description the files it touches
-             * @default []
-             */
-            paths?: string[];
-            /**
-             * Written
-             * @description the text it writes
-             * @default
-             */
-            written?: string;
-            /**
-             * Finished
-             * @description `action`: the call has run; recall for what follows it
-             * @default false
-             */
-            finished?: boolean;
-            /**
-             * Error
-             * @description `failure`: the error of the call
-             * @default
-             */
-            error?: string;
-            /**
-             * Turn
-             * @description turn of the session
-             * @default 0
-             */
-            turn?: number;
-            /**
-             * @description the session; its situation is used if none is given
-             * @default null
-             */
-            session?: components["schemas"]["SessionName"] | null;
-            /**
-             * Held
-             * @description ids of memories that the context already holds
-             * @default []
-             */
-            held?: string[];
-            /**
-             * Memory
-             * @description id, or its beginning or ending
-             */
-            memory: string;
-            /**
-             * Trace
-             * @description id of a recorded recall; its surface, words, situation, session and folder are used, not those of the request
-             * @default
-             */
-            trace?: string;
-        };
-        /**
-         * WhyNotView
-         * @description Why a recall does not give a memory: the stage, numbers, and what would let it through.
-         */
-        WhyNotView: {
-            memory: components["schemas"]["MemoryView"];
-            surface: components["schemas"]["Surface"];
-            /** Preset */
-            preset: string;
-            /**
-             * Given
-             * @description whether the recall gives the memory
-             */
-            given: boolean;
-            /** @description where it was left out; null where it is given */
-            absence: components["schemas"]["AbsenceView"] | null;
-            numbers: components["schemas"]["RecallNumbers"];
-            /**
-             * Remedies
-             * @description the fewest changes first; each was tried
-             */
-            remedies: components["schemas"]["RemedyView"][];
-            /**
-             * Untried
-             * @description whether no change of the memory itself was tried, because its scope holds too many memories
-             */
-            untried: boolean;
-            /**
-             * Recorded Given
-             * @description whether the recorded recall gave it; null where none was asked about
-             */
-            recorded_given: boolean | null;
-            /** @description where the recorded recall left it out, as far as its record says */
-            recorded: components["schemas"]["AbsenceView"] | null;
-            /**
-             * Sentences
-             * @description the answer in short sentences
-             */
-            sentences: string[];
+            target: string;
         };
         /**
          * WriteUpRequest
@@ -8539,6 +9165,10 @@ export interface components {
         /**
          * WriteUps
          * @description Have a session that waits written up by the language model.
+         * @example {
+         *       "past": true,
+         *       "dry_run": true
+         *     }
          */
         WriteUps: {
             /**
@@ -8593,8 +9223,107 @@ export interface components {
         };
     };
     responses: {
-        /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, log_forked, method_not_allowed, no_such_path, not_found, not_logged_in, not_permitted, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, sync_error, too_large, unauthorized, unknown_kind, unknown_setting, unreadable_entry, unsupported_media_type, wrong_host */
-        Problem: {
+        /** @description The body is not JSON. */
+        BadRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description On the loopback port: neither the token nor a signed-in page. */
+        Unauthorized: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description On the loopback port: a page of another origin asks. */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description It was changed since the version in `If-Match`. */
+        PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is larger than 4,500,000 bytes. */
+        RequestEntityTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is not declared as `application/json`. */
+        UnsupportedMediaType: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description On the loopback port: the header `Host` names no loopback address. */
+        MisdirectedRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A value cannot be used; `detail` names it. */
+        UnprocessableEntity: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The header `If-Match` is missing. */
+        PreconditionRequired: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Tacit or its store failed; `code` says how. */
+        InternalServerError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The daemon is busy or the store is locked; try again after `Retry-After` seconds. */
+        ServiceUnavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No space is left on the device. */
+        InsufficientStorage: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8610,7 +9339,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    post_remember: {
+    remember: {
         parameters: {
             query?: never;
             header?: {
@@ -8641,21 +9370,141 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "add",
+                     *           "reason": "new",
+                     *           "cause": "new",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh677vmf88sk",
+                     *             "kind": "preference",
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Run `make lint` before every commit.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469282,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469287,
+                     *             "updated_at_ms": 1795719469287,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "commit",
+                     *                   1
+                     *                 ]
+                     *               ],
+                     *               "objects": [],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1,
+                     *               "maker": "user",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [
+                     *               {
+                     *                 "kind": "command",
+                     *                 "key": "make lint"
+                     *               }
+                     *             ],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 9,
+                     *             "pinned": true,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "13d34b4e3b2ede2a",
+                     *             "etag": "6c647ff8ad6e362e4145"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8ckh6f72a0qpkc"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The statement holds a secret; nothing was stored. An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A memory of `replaces` does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            /** @description A value cannot be used; `detail` names it. Or the `Idempotency-Key` came with another request before. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_memories: {
+    list_memories: {
         parameters: {
             query?: {
-                /** @description only memories visible from this folder; default: all */
+                /**
+                 * @description only memories visible from this folder; default: all
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description files in use, for path scopes */
                 path?: string[];
-                /** @description only these kinds */
+                /**
+                 * @description only these kinds
+                 * @example [
+                 *       "preference",
+                 *       "decision"
+                 *     ]
+                 */
                 kind?: string[];
                 /** @description only these states; `all` for any */
                 status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
@@ -8675,7 +9524,10 @@ export interface operations {
                 pinned?: boolean;
                 /** @description sort key, greatest first; ties newest first; default: `created` */
                 order?: "created" | "updated" | "importance" | "used";
-                /** @description most memories in one answer */
+                /**
+                 * @description most memories in one answer
+                 * @example 2
+                 */
                 limit?: number;
                 /** @description number of memories to skip */
                 offset?: number;
@@ -8694,19 +9546,174 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memories": [
+                     *         {
+                     *           "id": "mem_1m8ckh6jcjrqkeyw",
+                     *           "kind": "decision",
+                     *           "content": "Amounts are integer cents; never floats.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "Amounts are integer cents; never floats.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469641,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469644,
+                     *           "updated_at_ms": 1795719469644,
+                     *           "importance": 0.8,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "edit_code",
+                     *                 0.4
+                     *               ],
+                     *               [
+                     *                 "implement_feature",
+                     *                 0.25
+                     *               ]
+                     *             ],
+                     *             "objects": [
+                     *               "amounts",
+                     *               "integer"
+                     *             ],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1.84,
+                     *             "maker": "local",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 8,
+                     *           "pinned": false,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "8058c744e07b7782",
+                     *           "etag": "c38cbdd644ac00825db2"
+                     *         },
+                     *         {
+                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "kind": "preference",
+                     *           "content": "Run `make lint` before every commit.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "Run `make lint` before every commit.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469287,
+                     *           "updated_at_ms": 1795719469287,
+                     *           "importance": 0.8,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "commit",
+                     *                 1
+                     *               ]
+                     *             ],
+                     *             "objects": [],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1,
+                     *             "maker": "user",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [
+                     *             {
+                     *               "kind": "command",
+                     *               "key": "make lint"
+                     *             }
+                     *           ],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 9,
+                     *           "pinned": true,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "13d34b4e3b2ede2a",
+                     *           "etag": "6c647ff8ad6e362e4145"
+                     *         }
+                     *       ],
+                     *       "limit": 2,
+                     *       "offset": 0,
+                     *       "next_offset": null,
+                     *       "next_cursor": null,
+                     *       "total": 2
+                     *     }
+                     */
                     "application/json": components["schemas"]["MemoryPage"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_search: {
+    search_memories: {
         parameters: {
             query: {
-                /** @description words */
+                /**
+                 * @description words
+                 * @example how are amounts stored
+                 */
                 text: string;
-                /** @description only memories visible from this folder; default: all */
+                /**
+                 * @description only memories visible from this folder; default: all
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description only these scopes */
                 scope?: string[];
@@ -8729,14 +9736,97 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "hits": [
+                     *         {
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "content": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Amounts are integer cents; never floats.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469644,
+                     *             "updated_at_ms": 1795719469644,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.4
+                     *                 ],
+                     *                 [
+                     *                   "implement_feature",
+                     *                   0.25
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.84,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8058c744e07b7782",
+                     *             "etag": "c38cbdd644ac00825db2"
+                     *           },
+                     *           "score": 0.032787,
+                     *           "by_words": 1,
+                     *           "by_meaning": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Hits"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_memories_id: {
+    get_memory: {
         parameters: {
             query?: {
                 /** @description as it was known at this time */
@@ -8744,7 +9834,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -8757,14 +9850,98 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_1m8ckh677vmf88sk",
+                     *         "kind": "preference",
+                     *         "content": "Run `make lint` before every commit.",
+                     *         "scope": "project:shop-73774d71f4",
+                     *         "provenance": {
+                     *           "tier": "user",
+                     *           "source": "api",
+                     *           "host": "",
+                     *           "session_id": "",
+                     *           "turn": 0,
+                     *           "span": "Run `make lint` before every commit.",
+                     *           "extractor": "",
+                     *           "original_tier": null,
+                     *           "author": "",
+                     *           "speaker": "user"
+                     *         },
+                     *         "validity": {
+                     *           "valid_from_ms": 1795719469282,
+                     *           "valid_to_ms": null,
+                     *           "superseded_by": null
+                     *         },
+                     *         "created_at_ms": 1795719469287,
+                     *         "updated_at_ms": 1795719469287,
+                     *         "importance": 0.8,
+                     *         "confidence": 1,
+                     *         "trigger": {
+                     *           "always": false,
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "objects": [],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "tools": [],
+                     *           "topics": [],
+                     *           "phrases": [],
+                     *           "breadth": 1,
+                     *           "maker": "user",
+                     *           "blocking": false
+                     *         },
+                     *         "status": "active",
+                     *         "sensitivity": "project",
+                     *         "entities": [
+                     *           {
+                     *             "kind": "command",
+                     *             "key": "make lint"
+                     *           }
+                     *         ],
+                     *         "files": [],
+                     *         "error_signature": "",
+                     *         "frequency": 1,
+                     *         "use_count": 0,
+                     *         "shown_count": 0,
+                     *         "tokens": 9,
+                     *         "pinned": true,
+                     *         "evidence": [],
+                     *         "proofs": 0,
+                     *         "branch": null,
+                     *         "content_hash": "13d34b4e3b2ede2a",
+                     *         "etag": "6c647ff8ad6e362e4145"
+                     *       },
+                     *       "change_id": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    put_memories_id: {
+    replace_memory: {
         parameters: {
             query?: never;
             header: {
@@ -8772,7 +9949,10 @@ export interface operations {
                 "If-Match": string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -8790,17 +9970,118 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_1m8ckh677vmf88sk",
+                     *         "kind": "preference",
+                     *         "content": "Run `make lint` before every commit.",
+                     *         "scope": "project:shop-73774d71f4",
+                     *         "provenance": {
+                     *           "tier": "user",
+                     *           "source": "api",
+                     *           "host": "",
+                     *           "session_id": "",
+                     *           "turn": 0,
+                     *           "span": "Run `make lint` before every commit.",
+                     *           "extractor": "",
+                     *           "original_tier": null,
+                     *           "author": "",
+                     *           "speaker": "user"
+                     *         },
+                     *         "validity": {
+                     *           "valid_from_ms": 1795719469282,
+                     *           "valid_to_ms": null,
+                     *           "superseded_by": null
+                     *         },
+                     *         "created_at_ms": 1795719469287,
+                     *         "updated_at_ms": 1795719469702,
+                     *         "importance": 0.8,
+                     *         "confidence": 1,
+                     *         "trigger": {
+                     *           "always": false,
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "objects": [],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "tools": [],
+                     *           "topics": [],
+                     *           "phrases": [],
+                     *           "breadth": 1,
+                     *           "maker": "user",
+                     *           "blocking": false
+                     *         },
+                     *         "status": "active",
+                     *         "sensitivity": "project",
+                     *         "entities": [
+                     *           {
+                     *             "kind": "command",
+                     *             "key": "make lint"
+                     *           }
+                     *         ],
+                     *         "files": [],
+                     *         "error_signature": "",
+                     *         "frequency": 1,
+                     *         "use_count": 0,
+                     *         "shown_count": 0,
+                     *         "tokens": 9,
+                     *         "pinned": false,
+                     *         "evidence": [],
+                     *         "proofs": 0,
+                     *         "branch": null,
+                     *         "content_hash": "13d34b4e3b2ede2a",
+                     *         "etag": "02d5ca2343cadf85c74c"
+                     *       },
+                     *       "change_id": "chg_1m8ckh6m73q0ty7s"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            428: components["responses"]["PreconditionRequired"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    delete_memories_id: {
+    forget_memory: {
         parameters: {
             query?: {
-                /** @description kept in the history */
+                /**
+                 * @description kept in the history
+                 * @example no longer true
+                 */
                 reason?: string;
             };
             header?: {
@@ -8808,7 +10089,10 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh6jcjrqkeyw
+                 */
                 id: string;
             };
             cookie?: never;
@@ -8821,14 +10105,112 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_1m8ckh6jcjrqkeyw",
+                     *         "kind": "decision",
+                     *         "content": "Amounts are integer cents; never floats.",
+                     *         "scope": "project:shop-73774d71f4",
+                     *         "provenance": {
+                     *           "tier": "user",
+                     *           "source": "api",
+                     *           "host": "",
+                     *           "session_id": "",
+                     *           "turn": 0,
+                     *           "span": "Amounts are integer cents; never floats.",
+                     *           "extractor": "",
+                     *           "original_tier": null,
+                     *           "author": "",
+                     *           "speaker": "user"
+                     *         },
+                     *         "validity": {
+                     *           "valid_from_ms": 1795719469641,
+                     *           "valid_to_ms": null,
+                     *           "superseded_by": null
+                     *         },
+                     *         "created_at_ms": 1795719469644,
+                     *         "updated_at_ms": 1795719469754,
+                     *         "importance": 0.8,
+                     *         "confidence": 1,
+                     *         "trigger": {
+                     *           "always": false,
+                     *           "actions": [
+                     *             [
+                     *               "edit_code",
+                     *               0.4
+                     *             ],
+                     *             [
+                     *               "implement_feature",
+                     *               0.25
+                     *             ]
+                     *           ],
+                     *           "objects": [
+                     *             "amounts",
+                     *             "integer"
+                     *           ],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "tools": [],
+                     *           "topics": [],
+                     *           "phrases": [],
+                     *           "breadth": 1.84,
+                     *           "maker": "local",
+                     *           "blocking": false
+                     *         },
+                     *         "status": "active",
+                     *         "sensitivity": "project",
+                     *         "entities": [],
+                     *         "files": [],
+                     *         "error_signature": "",
+                     *         "frequency": 2,
+                     *         "use_count": 0,
+                     *         "shown_count": 0,
+                     *         "tokens": 8,
+                     *         "pinned": false,
+                     *         "evidence": [
+                     *           "Prices are kept as whole cents."
+                     *         ],
+                     *         "proofs": 0,
+                     *         "branch": null,
+                     *         "content_hash": "8058c744e07b7782",
+                     *         "etag": "aba70771e8959df178ff"
+                     *       },
+                     *       "change_id": "chg_1m8ckh6qetf2e718"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description An agent may not forget this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["PreconditionFailed"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    patch_memories_id: {
+    edit_memory: {
         parameters: {
             query?: never;
             header?: {
@@ -8836,7 +10218,10 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -8854,14 +10239,111 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_1m8ckh677vmf88sk",
+                     *         "kind": "preference",
+                     *         "content": "Run `make check` before every commit.",
+                     *         "scope": "project:shop-73774d71f4",
+                     *         "provenance": {
+                     *           "tier": "user",
+                     *           "source": "api",
+                     *           "host": "",
+                     *           "session_id": "",
+                     *           "turn": 0,
+                     *           "span": "Run `make lint` before every commit.",
+                     *           "extractor": "",
+                     *           "original_tier": null,
+                     *           "author": "",
+                     *           "speaker": "user"
+                     *         },
+                     *         "validity": {
+                     *           "valid_from_ms": 1795719469282,
+                     *           "valid_to_ms": null,
+                     *           "superseded_by": null
+                     *         },
+                     *         "created_at_ms": 1795719469287,
+                     *         "updated_at_ms": 1795719469693,
+                     *         "importance": 0.8,
+                     *         "confidence": 1,
+                     *         "trigger": {
+                     *           "always": false,
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "objects": [],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "tools": [],
+                     *           "topics": [],
+                     *           "phrases": [],
+                     *           "breadth": 1,
+                     *           "maker": "user",
+                     *           "blocking": false
+                     *         },
+                     *         "status": "active",
+                     *         "sensitivity": "project",
+                     *         "entities": [
+                     *           {
+                     *             "kind": "command",
+                     *             "key": "make check"
+                     *           }
+                     *         ],
+                     *         "files": [],
+                     *         "error_signature": "",
+                     *         "frequency": 1,
+                     *         "use_count": 0,
+                     *         "shown_count": 0,
+                     *         "tokens": 9,
+                     *         "pinned": true,
+                     *         "evidence": [],
+                     *         "proofs": 0,
+                     *         "branch": null,
+                     *         "content_hash": "f57bf53804883f79",
+                     *         "etag": "76b3e6f9f56e7de3f154"
+                     *       },
+                     *       "change_id": "chg_1m8ckh6m1vj0gq7h"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_memories_id_supersede: {
+    supersede_memory: {
         parameters: {
             query?: never;
             header?: {
@@ -8871,7 +10353,10 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh6mb9b6p30b
+                 */
                 id: string;
             };
             cookie?: never;
@@ -8889,14 +10374,132 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "supersede",
+                     *           "reason": "replaced by you",
+                     *           "cause": "replaced_by_user",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "kind": "fact",
+                     *             "content": "The billing port is 9090.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "The billing port is 9090.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469717,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469717,
+                     *             "updated_at_ms": 1795719469717,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "run_command",
+                     *                   0.23
+                     *                 ],
+                     *                 [
+                     *                   "debug_investigate",
+                     *                   0.14
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "billing",
+                     *                 "port"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.29,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8731acb31eb5c842",
+                     *             "etag": "2f7d4faeda7a9af594b5"
+                     *           },
+                     *           "old_id": "mem_1m8ckh6mb9b6p30b",
+                     *           "at_ms": 1795719469717,
+                     *           "further": [],
+                     *           "contested": []
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8ckh6msv4va8q0"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            /** @description A value cannot be used; `detail` names it. Or the `Idempotency-Key` came with another request before. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_memories_id_merge: {
+    merge_memory: {
         parameters: {
             query?: never;
             header?: {
@@ -8904,7 +10507,10 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh6n7n1v687m
+                 */
                 id: string;
             };
             cookie?: never;
@@ -8922,64 +10528,195 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "merge",
+                     *           "reason": "mem_1m8ckh6n7n1v687m says the same, by review",
+                     *           "cause": "merged_by_review",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "content": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Amounts are integer cents; never floats.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469644,
+                     *             "updated_at_ms": 1795719469754,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.4
+                     *                 ],
+                     *                 [
+                     *                   "implement_feature",
+                     *                   0.25
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.84,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [
+                     *               "Prices are kept as whole cents."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8058c744e07b7782",
+                     *             "etag": "aba70771e8959df178ff"
+                     *           }
+                     *         },
+                     *         {
+                     *           "change": "edit",
+                     *           "reason": "merged into mem_1m8ckh6jcjrqkeyw in review",
+                     *           "cause": "merged_into",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6n7n1v687m",
+                     *             "kind": "fact",
+                     *             "content": "Prices are kept as whole cents.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Prices are kept as whole cents.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469735,
+                     *               "valid_to_ms": 1795719469754,
+                     *               "superseded_by": "mem_1m8ckh6jcjrqkeyw"
+                     *             },
+                     *             "created_at_ms": 1795719469735,
+                     *             "updated_at_ms": 1795719469754,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "data_storage",
+                     *                   0.21
+                     *                 ],
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.16
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "prices",
+                     *                 "cents"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.53,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "superseded",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 7,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "4258e057c6c02195",
+                     *             "etag": "9c0d1f2ea582f71c6664"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8ckh6ntpynvk2m"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
-        };
-    };
-    get_memories_id_history: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can change memories. On the loopback port: a page of another origin asks. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Versions"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
-        };
-    };
-    get_memories_id_relations: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
+            /** @description One of the two memories does not exist. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Relations"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_memories_id_exposures: {
+    list_memory_versions: {
         parameters: {
             query?: {
                 /** @description most rows in one answer */
@@ -8989,7 +10726,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9002,19 +10742,376 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "versions": [
+                     *         {
+                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "kind": "preference",
+                     *           "content": "Run `make lint` before every commit.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "Run `make lint` before every commit.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469287,
+                     *           "updated_at_ms": 1795719469287,
+                     *           "importance": 0.8,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "commit",
+                     *                 1
+                     *               ]
+                     *             ],
+                     *             "objects": [],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1,
+                     *             "maker": "user",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [
+                     *             {
+                     *               "kind": "command",
+                     *               "key": "make lint"
+                     *             }
+                     *           ],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 9,
+                     *           "pinned": true,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "13d34b4e3b2ede2a",
+                     *           "etag": "6c647ff8ad6e362e4145"
+                     *         },
+                     *         {
+                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "kind": "preference",
+                     *           "content": "Run `make check` before every commit.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "Run `make lint` before every commit.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469287,
+                     *           "updated_at_ms": 1795719469693,
+                     *           "importance": 0.8,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "commit",
+                     *                 1
+                     *               ]
+                     *             ],
+                     *             "objects": [],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1,
+                     *             "maker": "user",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [
+                     *             {
+                     *               "kind": "command",
+                     *               "key": "make check"
+                     *             }
+                     *           ],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 9,
+                     *           "pinned": true,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "f57bf53804883f79",
+                     *           "etag": "76b3e6f9f56e7de3f154"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Versions"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    list_memory_relations: {
+        parameters: {
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh6mb9b6p30b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "relations": [
+                     *         {
+                     *           "source_id": "mem_1m8ckh6mnvvt5yb4",
+                     *           "target_id": "mem_1m8ckh6mb9b6p30b",
+                     *           "type": "updates",
+                     *           "weight": 1
+                     *         }
+                     *       ],
+                     *       "memories": [
+                     *         {
+                     *           "id": "mem_1m8ckh6mnvvt5yb4",
+                     *           "kind": "fact",
+                     *           "content": "The billing port is 9090.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "The billing port is 9090.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469717,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469717,
+                     *           "updated_at_ms": 1795719469717,
+                     *           "importance": 0.5,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "run_command",
+                     *                 0.23
+                     *               ],
+                     *               [
+                     *                 "debug_investigate",
+                     *                 0.14
+                     *               ]
+                     *             ],
+                     *             "objects": [
+                     *               "billing",
+                     *               "port"
+                     *             ],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1.29,
+                     *             "maker": "local",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 8,
+                     *           "pinned": false,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "8731acb31eb5c842",
+                     *           "etag": "2f7d4faeda7a9af594b5"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Relations"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    list_memory_exposures: {
+        parameters: {
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "exposures": [
+                     *         {
+                     *           "session": "library/chat-7",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "surface": "prompt",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "tokens": 15,
+                     *           "at_ms": 1795719470078,
+                     *           "used": null
+                     *         },
+                     *         {
+                     *           "session": "plain/s-41",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "surface": "start",
+                     *           "turn": 0,
+                     *           "epoch": 0,
+                     *           "tokens": 15,
+                     *           "at_ms": 1795719469876,
+                     *           "used": null
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ExposurePage"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_memories_id_feedback: {
+    rate_memory: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh677vmf88sk
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9032,14 +11129,34 @@ export interface operations {
                 };
                 content?: never;
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     get_graph: {
         parameters: {
             query?: {
-                /** @description only memories visible from this folder; default: all */
+                /**
+                 * @description only memories visible from this folder; default: all
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description only these scopes */
                 scope?: string[];
@@ -9047,7 +11164,10 @@ export interface operations {
                 kind?: string[];
                 /** @description only these states; `all` for any */
                 status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
-                /** @description most nodes, the newest */
+                /**
+                 * @description most nodes, the newest
+                 * @example 100
+                 */
                 limit?: number;
             };
             header?: never;
@@ -9062,24 +11182,75 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "graph": {
+                     *         "nodes": [
+                     *           {
+                     *             "id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "kind": "fact",
+                     *             "label": "The billing port is 9090.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "status": "active",
+                     *             "importance": 0.5,
+                     *             "use_count": 0,
+                     *             "created_at_ms": 1795719469717
+                     *           },
+                     *           {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "label": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "status": "active",
+                     *             "importance": 0.8,
+                     *             "use_count": 0,
+                     *             "created_at_ms": 1795719469644
+                     *           }
+                     *         ],
+                     *         "edges": [],
+                     *         "total": 3,
+                     *         "truncated": false
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["GraphView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_changes: {
+    list_changes: {
         parameters: {
             query?: {
-                /** @description only memories visible from this folder; default: all */
+                /**
+                 * @description most changes
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description only memories visible from this folder; default: all
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description only of this memory */
                 id?: string;
                 /** @description only the entries of this change */
                 change?: string;
-                /** @description most changes */
-                limit?: number;
+                /** @description only changes made for these causes */
+                cause?: components["schemas"]["ChangeCause"][];
+                /** @description only these scopes; a project's stands for its paths and tasks, too */
+                scope?: string[];
+                /** @description from this time on */
+                since_ms?: number;
+                /** @description before this time */
+                until_ms?: number;
             };
             header?: never;
             path?: never;
@@ -9093,14 +11264,322 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change_id": "chg_1m8ckh6qetf2e718",
+                     *           "at_ms": 1795719469806,
+                     *           "reason": "no longer true",
+                     *           "cause": "forgotten",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "content": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Amounts are integer cents; never floats.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_to_ms": 1795719469805,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469644,
+                     *             "updated_at_ms": 1795719469806,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.4
+                     *                 ],
+                     *                 [
+                     *                   "implement_feature",
+                     *                   0.25
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.84,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "retired",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [
+                     *               "Prices are kept as whole cents."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8058c744e07b7782",
+                     *             "etag": "601e3e0805d981013a11"
+                     *           },
+                     *           "before": {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "content": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Amounts are integer cents; never floats.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469644,
+                     *             "updated_at_ms": 1795719469754,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.4
+                     *                 ],
+                     *                 [
+                     *                   "implement_feature",
+                     *                   0.25
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.84,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [
+                     *               "Prices are kept as whole cents."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8058c744e07b7782",
+                     *             "etag": "aba70771e8959df178ff"
+                     *           }
+                     *         },
+                     *         {
+                     *           "change_id": "chg_1m8ckh6ntpynvk2m",
+                     *           "at_ms": 1795719469754,
+                     *           "reason": "merged into mem_1m8ckh6jcjrqkeyw in review",
+                     *           "cause": "merged_into",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6n7n1v687m",
+                     *             "kind": "fact",
+                     *             "content": "Prices are kept as whole cents.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Prices are kept as whole cents.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469735,
+                     *               "valid_to_ms": 1795719469754,
+                     *               "superseded_by": "mem_1m8ckh6jcjrqkeyw"
+                     *             },
+                     *             "created_at_ms": 1795719469735,
+                     *             "updated_at_ms": 1795719469754,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "data_storage",
+                     *                   0.21
+                     *                 ],
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.16
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "prices",
+                     *                 "cents"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.53,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "superseded",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 7,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "4258e057c6c02195",
+                     *             "etag": "9c0d1f2ea582f71c6664"
+                     *           },
+                     *           "before": {
+                     *             "id": "mem_1m8ckh6n7n1v687m",
+                     *             "kind": "fact",
+                     *             "content": "Prices are kept as whole cents.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Prices are kept as whole cents.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469735,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469735,
+                     *             "updated_at_ms": 1795719469735,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "data_storage",
+                     *                   0.21
+                     *                 ],
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.16
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "prices",
+                     *                 "cents"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.53,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 7,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "4258e057c6c02195",
+                     *             "etag": "ee6bafe0816ebc90a765"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "next_cursor": "WzAsIjBhNGZjNTQwMWUzYTFjMDg4NTQ2Y2FiYSJd"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ChangeLog"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_purge: {
+    purge_memories: {
         parameters: {
             query?: never;
             header?: never;
@@ -9119,14 +11598,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memories": [
+                     *         {
+                     *           "id": "mem_1m8ckh6rvsna119m",
+                     *           "kind": "preference",
+                     *           "scope": "agent:store/shop/ana",
+                     *           "status": "retired",
+                     *           "content": "Ana prefers the dark theme."
+                     *         }
+                     *       ],
+                     *       "sessions": [],
+                     *       "rows": {
+                     *         "memories": 1,
+                     *         "versions": 2
+                     *       },
+                     *       "files": {
+                     *         "/home/ana/tacit-2026-11-26.db": 3
+                     *       },
+                     *       "left": [],
+                     *       "alike": [],
+                     *       "dry_run": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Purged"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can remove memories for good. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing fits. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_undo: {
+    undo_change: {
         parameters: {
             query?: never;
             header?: never;
@@ -9145,16 +11673,139 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "edit",
+                     *           "reason": "undone: no longer true",
+                     *           "cause": "undone",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "kind": "decision",
+                     *             "content": "Amounts are integer cents; never floats.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Amounts are integer cents; never floats.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469644,
+                     *             "updated_at_ms": 1795719469828,
+                     *             "importance": 0.8,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.4
+                     *                 ],
+                     *                 [
+                     *                   "implement_feature",
+                     *                   0.25
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.84,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 8,
+                     *             "pinned": false,
+                     *             "evidence": [
+                     *               "Prices are kept as whole cents."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "8058c744e07b7782",
+                     *             "etag": "64bfce1a8f815e62550d"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8ckh6r5qqkgzsp"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can take changes back. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such change, or it did nothing to `memory`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A later change touched one of its memories. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_review: {
+    list_review: {
         parameters: {
             query?: {
+                /**
+                 * @description most rows in one answer
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
                 /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description only these kinds */
@@ -9163,16 +11814,17 @@ export interface operations {
                 source?: string[];
                 /** @description only with these trust tiers */
                 tier?: string[];
-                /** @description only these causes: a contradiction, added by an agent, imported, captured and not confirmed */
+                /**
+                 * @description only these causes: a contradiction, added by an agent, imported, captured and not confirmed
+                 * @example [
+                 *       "import"
+                 *     ]
+                 */
                 cause?: ("contradiction" | "agent" | "import" | "unconfirmed" | "branch")[];
                 /** @description only of these projects or other scopes */
                 scope?: string[];
                 /** @description only with all of these words, in any order */
                 text?: string;
-                /** @description most entries */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -9186,14 +11838,207 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "review": [
+                     *         {
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh74qh5d1z05",
+                     *             "kind": "fact",
+                     *             "content": "Parcels go by freight.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "import",
+                     *               "source": "import",
+                     *               "host": "mem0",
+                     *               "session_id": "b1",
+                     *               "turn": 0,
+                     *               "span": "Parcels go by freight.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "import"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1767323045000,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719470231,
+                     *             "updated_at_ms": 1795719470231,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "explain_code",
+                     *                   0.16
+                     *                 ],
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.1
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "parcels",
+                     *                 "freight"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.38,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "quarantined",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 7,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "465ed30d171db881",
+                     *             "etag": "f675f4260ffd3ecb5c2b"
+                     *           },
+                     *           "other": null,
+                     *           "cause": "import",
+                     *           "reason": "imported from mem0, not confirmed by you",
+                     *           "alike": false
+                     *         },
+                     *         {
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh747qqjmwk9",
+                     *             "kind": "fact",
+                     *             "content": "The depot opens at nine.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "import",
+                     *               "source": "import",
+                     *               "host": "mem0",
+                     *               "session_id": "b0",
+                     *               "turn": 0,
+                     *               "span": "The depot opens at nine.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "import"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1767323045000,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719470215,
+                     *             "updated_at_ms": 1795719470215,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "answer_question",
+                     *                   0.18
+                     *                 ],
+                     *                 [
+                     *                   "debug_investigate",
+                     *                   0.14
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "depot",
+                     *                 "opens"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.3,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "quarantined",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 6,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "b5e57729ab147d33",
+                     *             "etag": "9d325236029b2ce21b80"
+                     *           },
+                     *           "other": null,
+                     *           "cause": "import",
+                     *           "reason": "imported from mem0, not confirmed by you",
+                     *           "alike": false
+                     *         }
+                     *       ],
+                     *       "total": 2,
+                     *       "waiting": 2,
+                     *       "groups": {
+                     *         "kind": [
+                     *           {
+                     *             "value": "fact",
+                     *             "count": 2
+                     *           }
+                     *         ],
+                     *         "source": [
+                     *           {
+                     *             "value": "import",
+                     *             "count": 2
+                     *           }
+                     *         ],
+                     *         "tier": [
+                     *           {
+                     *             "value": "import",
+                     *             "count": 2
+                     *           }
+                     *         ],
+                     *         "cause": [
+                     *           {
+                     *             "value": "import",
+                     *             "count": 2
+                     *           }
+                     *         ],
+                     *         "scope": [
+                     *           {
+                     *             "value": "project:shop-73774d71f4",
+                     *             "count": 2
+                     *           }
+                     *         ]
+                     *       },
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReviewQueue"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_review: {
+    decide_reviews: {
         parameters: {
             query?: never;
             header?: never;
@@ -9212,19 +12057,62 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "decided": 1,
+                     *       "change_id": "chg_1m8ckh75q3572g4s"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Decided"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide what waits for review. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description One of the memories does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another number of statements matches than `count`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_review_id: {
+    decide_review: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example mem_1m8ckh74qh5d1z05
+                 */
                 id: string;
             };
             cookie?: never;
@@ -9241,16 +12129,126 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "edit",
+                     *           "reason": "accepted in review",
+                     *           "cause": "accepted",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh74qh5d1z05",
+                     *             "kind": "fact",
+                     *             "content": "Parcels go by freight.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "import",
+                     *               "host": "mem0",
+                     *               "session_id": "b1",
+                     *               "turn": 0,
+                     *               "span": "Parcels go by freight.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1767323045000,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719470231,
+                     *             "updated_at_ms": 1795719470254,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "explain_code",
+                     *                   0.16
+                     *                 ],
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.1
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "parcels",
+                     *                 "freight"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.38,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 7,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "465ed30d171db881",
+                     *             "etag": "25e53b93bbe7eb413058"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8ckh75ekrvdvcn"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description `content` holds a secret. Only the user can decide what waits for review. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_projects: {
+    list_projects: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9263,17 +12261,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "projects": [
+                     *         {
+                     *           "project": {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "remote": "example.org/shop",
+                     *             "first_seen_ms": 1795719469282,
+                     *             "links": [],
+                     *             "key": "remote:example.org/shop",
+                     *             "folders": [
+                     *               "/work/shop"
+                     *             ],
+                     *             "apart": []
+                     *           },
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "active": 3
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Projects"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_projects_here: {
+    get_folder_project: {
         parameters: {
             query: {
-                /** @description working folder */
+                /**
+                 * @description working folder
+                 * @example /home/ana/second-clone
+                 */
                 cwd: string;
             };
             header?: never;
@@ -9288,14 +12317,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "second-clone-a620af070e",
+                     *         "name": "second-clone",
+                     *         "root": "/home/ana/second-clone",
+                     *         "remote": "",
+                     *         "first_seen_ms": 0,
+                     *         "links": [],
+                     *         "key": "path:/home/ana/second-clone",
+                     *         "folders": [
+                     *           "/home/ana/second-clone"
+                     *         ],
+                     *         "apart": []
+                     *       },
+                     *       "related": [
+                     *         {
+                     *           "project": {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "remote": "example.org/shop",
+                     *             "first_seen_ms": 1795719469282,
+                     *             "links": [],
+                     *             "key": "remote:example.org/shop",
+                     *             "folders": [
+                     *               "/work/shop"
+                     *             ],
+                     *             "apart": []
+                     *           },
+                     *           "former": false,
+                     *           "declined": false,
+                     *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
+                     *         }
+                     *       ],
+                     *       "notice": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
+                     *     }
+                     */
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_projects_join: {
+    join_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -9314,14 +12385,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/home/ana/second-clone",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795719469282,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/home/ana/second-clone",
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": []
+                     *       },
+                     *       "related": [],
+                     *       "notice": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide which folders share a project. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_projects_separate: {
+    separate_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -9340,17 +12447,76 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "second-clone-a620af070e",
+                     *         "name": "second-clone",
+                     *         "root": "/home/ana/second-clone",
+                     *         "remote": "",
+                     *         "first_seen_ms": 0,
+                     *         "links": [],
+                     *         "key": "path:/home/ana/second-clone",
+                     *         "folders": [
+                     *           "/home/ana/second-clone"
+                     *         ],
+                     *         "apart": []
+                     *       },
+                     *       "related": [
+                     *         {
+                     *           "project": {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/home/ana/second-clone",
+                     *             "remote": "example.org/shop",
+                     *             "first_seen_ms": 1795719469282,
+                     *             "links": [],
+                     *             "key": "remote:example.org/shop",
+                     *             "folders": [
+                     *               "/work/shop"
+                     *             ],
+                     *             "apart": [
+                     *               "/home/ana/second-clone"
+                     *             ]
+                     *           },
+                     *           "former": false,
+                     *           "declined": true,
+                     *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
+                     *         }
+                     *       ],
+                     *       "notice": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide which folders share a project. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_team: {
+    get_repository_team: {
         parameters: {
             query: {
-                /** @description working folder */
+                /**
+                 * @description working folder
+                 * @example /work/shop
+                 */
                 cwd: string;
             };
             header?: never;
@@ -9365,14 +12531,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/work/shop",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795719469282,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": [
+                     *           "/home/ana/second-clone"
+                     *         ]
+                     *       },
+                     *       "joined": true,
+                     *       "files": [
+                     *         {
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *           "merged": true,
+                     *           "kind": "preference",
+                     *           "by": "Ana Ruiz",
+                     *           "day": "2026-11-26",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "problem": ""
+                     *         }
+                     *       ],
+                     *       "problem": "",
+                     *       "changed": 0
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_team_join: {
+    join_repository_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -9391,14 +12594,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/work/shop",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795719469282,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": [
+                     *           "/home/ana/second-clone"
+                     *         ]
+                     *       },
+                     *       "joined": true,
+                     *       "files": [
+                     *         {
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *           "merged": true,
+                     *           "kind": "preference",
+                     *           "by": "Ana Ruiz",
+                     *           "day": "2026-11-26",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "problem": ""
+                     *         }
+                     *       ],
+                     *       "problem": "",
+                     *       "changed": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_team_leave: {
+    leave_repository_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -9417,14 +12669,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/work/shop",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795719469282,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": [
+                     *           "/home/ana/second-clone"
+                     *         ]
+                     *       },
+                     *       "joined": false,
+                     *       "files": [
+                     *         {
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *           "merged": true,
+                     *           "kind": "preference",
+                     *           "by": "Ana Ruiz",
+                     *           "day": "2026-11-26",
+                     *           "memory_id": "",
+                     *           "problem": ""
+                     *         }
+                     *       ],
+                     *       "problem": "",
+                     *       "changed": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_team_share: {
+    share_in_repository: {
         parameters: {
             query?: never;
             header?: never;
@@ -9443,14 +12744,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "file": {
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *         "merged": false,
+                     *         "kind": "preference",
+                     *         "by": "Ana Ruiz",
+                     *         "day": "2026-11-26",
+                     *         "memory_id": "mem_1m8ckh677vmf88sk",
+                     *         "problem": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SharedView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The memory is restricted, or belongs to one session. The memory holds a secret. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_team_unshare: {
+    unshare_in_repository: {
         parameters: {
             query?: never;
             header?: never;
@@ -9469,14 +12808,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "file": {
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *         "merged": false,
+                     *         "kind": "preference",
+                     *         "by": "Ana Ruiz",
+                     *         "day": "2026-11-26",
+                     *         "memory_id": "",
+                     *         "problem": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SharedView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or it has no file in the team's folder. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_teams: {
+    list_teams: {
         parameters: {
             query?: never;
             header?: never;
@@ -9491,14 +12868,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_teams: {
+    add_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -9517,14 +12932,74 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such organization for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The team exists already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_teams_known: {
+    list_known_teams: {
         parameters: {
             query?: never;
             header?: never;
@@ -9539,14 +13014,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "memories": 0,
+                     *           "own": []
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "memories": 1,
+                     *           "own": [
+                     *             "mem_1m8ckh677vmf88sk"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["KnownTeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_teams_join: {
+    join_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -9565,14 +13066,55 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_leave: {
+    leave_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -9591,17 +13133,74 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The last administrator cannot leave. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_teams_members: {
+    list_members: {
         parameters: {
             query: {
-                /** @description `acme`, or `acme/core` */
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description `acme`, or `acme/core`
+                 * @example acme/core
+                 */
                 team: string;
             };
             header?: never;
@@ -9616,14 +13215,60 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "members": [
+                     *         {
+                     *           "principal": "ana",
+                     *           "name": "Ana Ruiz",
+                     *           "role": "admin",
+                     *           "added_by": "",
+                     *           "added_at_ms": 1795719473362,
+                     *           "joined": true,
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "principal": "bo",
+                     *           "name": "Bo Li",
+                     *           "role": "reviewer",
+                     *           "added_by": "ana",
+                     *           "added_at_ms": 1795719473839,
+                     *           "joined": false,
+                     *           "until_ms": 0
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["MembersView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_teams_members: {
+    put_member: {
         parameters: {
             query?: never;
             header?: never;
@@ -9642,14 +13287,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "added": {
+                     *         "member": {
+                     *           "principal": "bo",
+                     *           "name": "Bo Li",
+                     *           "role": "reviewer",
+                     *           "added_by": "ana",
+                     *           "added_at_ms": 1795719473839,
+                     *           "joined": false,
+                     *           "until_ms": 0
+                     *         },
+                     *         "code": "bo-dd5htq21",
+                     *         "token": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AddedMemberView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_members_remove: {
+    remove_member: {
         parameters: {
             query?: never;
             header?: never;
@@ -9668,14 +13355,64 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "members": [
+                     *         {
+                     *           "principal": "ana",
+                     *           "name": "Ana Ruiz",
+                     *           "role": "admin",
+                     *           "added_by": "",
+                     *           "added_at_ms": 1795719473362,
+                     *           "joined": true,
+                     *           "until_ms": 0
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["MembersView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team or member. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The last administrator cannot be removed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_projects: {
+    put_team_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -9694,14 +13431,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "remote": "example.org/shop",
+                     *         "team": "acme/core"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamProjectView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another team of the organization has the project. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_projects_remove: {
+    remove_team_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -9720,14 +13499,65 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 2,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No team of the organization has the project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    "post_teams_service-accounts": {
+    put_service_account: {
         parameters: {
             query?: never;
             header?: never;
@@ -9746,21 +13576,71 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "added": {
+                     *         "member": {
+                     *           "principal": "acme/ci",
+                     *           "name": "ci",
+                     *           "role": "reader",
+                     *           "added_by": "ana",
+                     *           "added_at_ms": 1795719473986,
+                     *           "joined": true,
+                     *           "until_ms": 1798311473986
+                     *         },
+                     *         "code": "",
+                     *         "token": "acme/ci.42UHG2f1C7bmyB-txxBkgd-yGaoFyj80lXkFk9XC6Xg"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AddedMemberView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_teams_audit: {
+    list_audit: {
         parameters: {
             query: {
-                /** @description `acme`, or `acme/core` */
-                team: string;
-                /** @description most entries to list */
+                /**
+                 * @description most rows in one answer
+                 * @example 2
+                 */
                 limit?: number;
-                /** @description only entries with a smaller number */
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description `acme`, or `acme/core`
+                 * @example acme/core
+                 */
+                team: string;
+                /** @description old, for this release only: only entries with a smaller number */
                 before?: number;
             };
             header?: never;
@@ -9775,14 +13655,58 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "number": 9,
+                     *           "at_ms": 1795719475331,
+                     *           "principal": "ana",
+                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *           "action": "unshared",
+                     *           "subject": "mem_b39r1sf0maejd9w5"
+                     *         },
+                     *         {
+                     *           "number": 8,
+                     *           "at_ms": 1795719475040,
+                     *           "principal": "bo",
+                     *           "device": "928c23d78b1f1cbb15f075ae58f0dad505639f5f25bca9d136c20777dd5005f5",
+                     *           "action": "accepted",
+                     *           "subject": "req_1m8ckhaxecatgd55"
+                     *         }
+                     *       ],
+                     *       "next_cursor": "WzgsIiJd"
+                     *     }
+                     */
                     "application/json": components["schemas"]["AuditView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_teams_mine: {
+    get_owned: {
         parameters: {
             query?: never;
             header?: never;
@@ -9797,17 +13721,112 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "owned": {
+                     *         "teams": [
+                     *           {
+                     *             "team": "acme",
+                     *             "role": "admin",
+                     *             "name": "Ana Ruiz",
+                     *             "joined": true,
+                     *             "change": 0,
+                     *             "waiting": 0,
+                     *             "projects": [
+                     *               {
+                     *                 "remote": "example.org/shop",
+                     *                 "team": "acme/core"
+                     *               }
+                     *             ],
+                     *             "until_ms": 0
+                     *           },
+                     *           {
+                     *             "team": "acme/core",
+                     *             "role": "admin",
+                     *             "name": "Ana Ruiz",
+                     *             "joined": true,
+                     *             "change": 2,
+                     *             "waiting": 0,
+                     *             "projects": [],
+                     *             "until_ms": 0
+                     *           }
+                     *         ],
+                     *         "memories": [
+                     *           {
+                     *             "memory": {
+                     *               "id": "mem_b39r1sf0maejd9w5",
+                     *               "statement": {
+                     *                 "content": "Run `make lint` before every commit.",
+                     *                 "kind": "preference",
+                     *                 "scope": "project",
+                     *                 "remote": "example.org/shop",
+                     *                 "when": [
+                     *                   "commit"
+                     *                 ],
+                     *                 "files": [],
+                     *                 "tier": "teammate",
+                     *                 "said_at_ms": 1795719469282
+                     *               },
+                     *               "name": "Ana Ruiz",
+                     *               "author": "ana",
+                     *               "holds": false,
+                     *               "replaced_by": ""
+                     *             },
+                     *             "team": "acme/core",
+                     *             "score": 0
+                     *           }
+                     *         ],
+                     *         "requests": [
+                     *           {
+                     *             "id": "req_1m8ckhaxecatgd55",
+                     *             "team": "acme/core",
+                     *             "author": "ana",
+                     *             "name": "ana",
+                     *             "created_at_ms": 1795719474094,
+                     *             "state": "accepted",
+                     *             "statement": null,
+                     *             "warning": "",
+                     *             "own": true,
+                     *             "decidable": false,
+                     *             "near": [],
+                     *             "decided_by": "bo",
+                     *             "comment": "",
+                     *             "memory_id": "mem_b39r1sf0maejd9w5"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OwnedView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_teams_requests: {
+    list_share_requests: {
         parameters: {
             query?: {
-                /** @description left out = all teams of the user */
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description left out = all teams of the user
+                 * @example acme/core
+                 */
                 team?: string;
                 /** @description also list those that were decided */
                 every?: boolean;
@@ -9824,14 +13843,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "requests": [
+                     *         {
+                     *           "id": "req_1m8ckhaxecatgd55",
+                     *           "team": "acme/core",
+                     *           "author": "ana",
+                     *           "name": "Ana Ruiz",
+                     *           "created_at_ms": 1795719474094,
+                     *           "state": "waiting",
+                     *           "statement": {
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "kind": "preference",
+                     *             "scope": "project",
+                     *             "remote": "example.org/shop",
+                     *             "when": [
+                     *               "commit"
+                     *             ],
+                     *             "files": [],
+                     *             "tier": "teammate",
+                     *             "said_at_ms": 1795719469282
+                     *           },
+                     *           "warning": "",
+                     *           "own": true,
+                     *           "decidable": false,
+                     *           "near": [],
+                     *           "decided_by": "",
+                     *           "comment": "",
+                     *           "memory_id": ""
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ShareRequestsView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_teams_requests: {
+    request_sharing: {
         parameters: {
             query?: never;
             header?: never;
@@ -9850,14 +13924,70 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "request": {
+                     *         "id": "req_1m8ckhaxecatgd55",
+                     *         "team": "acme/core",
+                     *         "author": "ana",
+                     *         "name": "Ana Ruiz",
+                     *         "created_at_ms": 1795719474094,
+                     *         "state": "waiting",
+                     *         "statement": {
+                     *           "content": "Run `make lint` before every commit.",
+                     *           "kind": "preference",
+                     *           "scope": "project",
+                     *           "remote": "example.org/shop",
+                     *           "when": [
+                     *             "commit"
+                     *           ],
+                     *           "files": [],
+                     *           "tier": "teammate",
+                     *           "said_at_ms": 1795719469282
+                     *         },
+                     *         "warning": "",
+                     *         "own": true,
+                     *         "decidable": false,
+                     *         "near": [],
+                     *         "decided_by": "",
+                     *         "comment": "",
+                     *         "memory_id": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ShareRequestView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. The memory is restricted, or belongs to one session. The memory holds a secret. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_requests_decide: {
+    decide_share_request: {
         parameters: {
             query?: never;
             header?: never;
@@ -9876,14 +14006,68 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "request": {
+                     *         "id": "req_1m8ckhaxecatgd55",
+                     *         "team": "acme/core",
+                     *         "author": "ana",
+                     *         "name": "ana",
+                     *         "created_at_ms": 1795719474094,
+                     *         "state": "accepted",
+                     *         "statement": null,
+                     *         "warning": "",
+                     *         "own": false,
+                     *         "decidable": false,
+                     *         "near": [],
+                     *         "decided_by": "bo",
+                     *         "comment": "",
+                     *         "memory_id": "mem_b39r1sf0maejd9w5"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ShareRequestView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No request has this id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It was decided already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_teams_unshare: {
+    unshare_memory: {
         parameters: {
             query?: never;
             header?: never;
@@ -9902,11 +14086,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_b39r1sf0maejd9w5",
+                     *         "statement": {
+                     *           "content": "Run `make lint` before every commit.",
+                     *           "kind": "preference",
+                     *           "scope": "project",
+                     *           "remote": "",
+                     *           "when": [
+                     *             "commit"
+                     *           ],
+                     *           "files": [],
+                     *           "tier": "teammate",
+                     *           "said_at_ms": 1795719469282
+                     *         },
+                     *         "name": "Ana Ruiz",
+                     *         "author": "ana",
+                     *         "holds": false,
+                     *         "replaced_by": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SharedMemoryView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or no team shares it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     get_sync: {
@@ -9924,14 +14156,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sync": {
+                     *         "logged_in": true,
+                     *         "url": "https://tacit.example.com",
+                     *         "account": "ana",
+                     *         "name": "laptop",
+                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *         "entries": 10,
+                     *         "waiting": 0,
+                     *         "changed": false,
+                     *         "synced_at_ms": 1795719472189,
+                     *         "sign_in_by_ms": 0,
+                     *         "error": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SyncView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_sync: {
+    sync: {
         parameters: {
             query?: never;
             header?: never;
@@ -9946,14 +14199,66 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sync": {
+                     *         "logged_in": true,
+                     *         "url": "https://tacit.example.com",
+                     *         "account": "ana",
+                     *         "name": "laptop",
+                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *         "entries": 10,
+                     *         "waiting": 0,
+                     *         "changed": false,
+                     *         "synced_at_ms": 1795719472660,
+                     *         "sign_in_by_ms": 0,
+                     *         "error": ""
+                     *       },
+                     *       "exchanged": {
+                     *         "recorded": 0,
+                     *         "received": 0,
+                     *         "sent": 0,
+                     *         "applied": 0,
+                     *         "purged": 0,
+                     *         "from_teams": 0,
+                     *         "left": 0,
+                     *         "renewed": false
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SyncedView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another home wrote to the log of this device. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_sync_login: {
+    log_in: {
         parameters: {
             query?: never;
             header?: never;
@@ -9972,14 +14277,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "shared": 10,
+                     *       "login": {
+                     *         "account": "ana",
+                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *         "phrase": "s0xgw 6xggt 217d1 m715t yvtme 1q2dh kkqd7 h03fg"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["LoggedInView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The code is wrong, used or expired. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    "post_sync_sign-in": {
+    begin_sign_in: {
         parameters: {
             query?: never;
             header?: never;
@@ -9998,14 +14329,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sign_in": {
+                     *         "login": "lgn_7",
+                     *         "secret": "s3cr3t-of-the-login",
+                     *         "code": "ABCD-EFGH",
+                     *         "until_ms": 1790000000000,
+                     *         "browser_url": "https://tacit.example.com/sso/lgn_7"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SignInView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    "post_sync_sign-in_finish": {
+    finish_sign_in: {
         parameters: {
             query?: never;
             header?: never;
@@ -10024,14 +14382,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sign_in": {
+                     *         "done": true,
+                     *         "account": "ana",
+                     *         "code": "ana-kq3f7w2m",
+                     *         "first": true
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SignedInView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The provider or the server refused the user. It took too long. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_sync_logout: {
+    log_out: {
         parameters: {
             query?: never;
             header?: never;
@@ -10046,14 +14430,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sync": {
+                     *         "logged_in": false,
+                     *         "url": "",
+                     *         "account": "",
+                     *         "name": "",
+                     *         "device": "",
+                     *         "entries": 0,
+                     *         "waiting": 0,
+                     *         "changed": false,
+                     *         "synced_at_ms": 0,
+                     *         "sign_in_by_ms": 0,
+                     *         "error": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SyncView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_sync_invites: {
+    invite_device: {
         parameters: {
             query?: never;
             header?: never;
@@ -10068,16 +14485,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": "ana-kxtnkg61"
+                     *     }
+                     */
                     "application/json": components["schemas"]["InviteView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_sync_devices: {
+    list_devices: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -10090,14 +14533,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "devices": [
+                     *         {
+                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *           "name": "laptop",
+                     *           "created_at_ms": 1795719471637,
+                     *           "seen_at_ms": 1795719472615,
+                     *           "revoked_at_ms": null,
+                     *           "entries": 10,
+                     *           "behind": 0
+                     *         },
+                     *         {
+                     *           "device": "f5d600318909145f3cbe53490b50259ae7a202d341d873dd58bab6a23b38f5c4",
+                     *           "name": "tablet",
+                     *           "created_at_ms": 1795719472895,
+                     *           "seen_at_ms": 1795719473153,
+                     *           "revoked_at_ms": null,
+                     *           "entries": 0,
+                     *           "behind": 0
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["DevicesView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_sync_devices_revoke: {
+    revoke_device: {
         parameters: {
             query?: never;
             header?: never;
@@ -10116,14 +14596,239 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "devices": [
+                     *         {
+                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *           "name": "laptop",
+                     *           "created_at_ms": 1795719471637,
+                     *           "seen_at_ms": 1795719476288,
+                     *           "revoked_at_ms": null,
+                     *           "entries": 10,
+                     *           "behind": 0
+                     *         },
+                     *         {
+                     *           "device": "f5d600318909145f3cbe53490b50259ae7a202d341d873dd58bab6a23b38f5c4",
+                     *           "name": "tablet",
+                     *           "created_at_ms": 1795719472895,
+                     *           "seen_at_ms": 1795719473153,
+                     *           "revoked_at_ms": 1795719476820,
+                     *           "entries": 0,
+                     *           "behind": 0
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["DevicesView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_kinds: {
+    export_memories: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `jsonl` = everything, without loss; `markdown` = to read and edit
+                 * @example markdown
+                 */
+                format?: "jsonl" | "markdown";
+                /** @description only memories visible from this folder; default: all */
+                cwd?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example <!-- tacit memories, 2026-11-26: change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it back. Leave the comments behind the entries as they are. -->
+                     *     # What Tacit remembers
+                     *
+                     *     ## project:shop-73774d71f4
+                     *
+                     *     ### decision
+                     *
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8ckh6jcjrqkeyw 8058c744e07b -->
+                     *
+                     *     ### fact
+                     *
+                     *     - Amounts are integer cents <!-- mem_1m8ckh7748y5fsqk 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8ckh74qh5d1z05 465ed30d171d -->
+                     *     - The billing port is 9090. <!-- mem_1m8ckh6mnvvt5yb4 8731acb31eb5 -->
+                     *
+                     *     ### preference
+                     *
+                     *     - Run `make lint` before every commit. <!-- mem_1m8ckh677vmf88sk 13d34b4e3b2e -->
+                     *     - Always write tests first <!-- mem_1m8ckh79h5f2kdtn 13465ce6d578 -->
+                     *
+                     *     <!-- tacit entries: mem_1m8ckh6jcjrqkeyw mem_1m8ckh7748y5fsqk mem_1m8ckh74qh5d1z05 mem_1m8ckh6mnvvt5yb4 mem_1m8ckh677vmf88sk mem_1m8ckh79h5f2kdtn -->
+                     */
+                    "text/plain": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    write_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WriteExport"];
+            };
+        };
+        responses: {
+            /** @description done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "target": "/home/ana/memories.md",
+                     *       "format": "markdown",
+                     *       "bytes": 902
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Exported"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    import_memories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ImportMemories"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "formats": [
+                     *         {
+                     *           "path": "mem0.json",
+                     *           "tool": "mem0"
+                     *         }
+                     *       ],
+                     *       "counts": {
+                     *         "add": 1
+                     *       },
+                     *       "lines": [
+                     *         {
+                     *           "action": "add",
+                     *           "where": "mem0.json, entry 1",
+                     *           "text": "Prefers tabs over spaces",
+                     *           "before": "",
+                     *           "memory_id": "mem_1m8ckh73qmmdsr3y",
+                     *           "reason": ""
+                     *         }
+                     *       ],
+                     *       "unconfirmed": 1,
+                     *       "speaks_for_user": false,
+                     *       "change_ids": [],
+                     *       "dry_run": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ImportedFile"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can import memories. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is nothing at `path`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 32,000,000 bytes. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    list_kinds: {
         parameters: {
             query?: never;
             header?: never;
@@ -10138,14 +14843,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "kinds": [
+                     *         {
+                     *           "name": "identity",
+                     *           "label": "Identity",
+                     *           "prefix": "ID",
+                     *           "importance": 0.9,
+                     *           "half_life_days": null,
+                     *           "standing": true,
+                     *           "episodic": false
+                     *         },
+                     *         {
+                     *           "name": "preference",
+                     *           "label": "Preference",
+                     *           "prefix": "PREF",
+                     *           "importance": 0.8,
+                     *           "half_life_days": null,
+                     *           "standing": true,
+                     *           "episodic": false
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Kinds"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_spaces: {
+    list_spaces: {
         parameters: {
             query?: never;
             header?: never;
@@ -10160,14 +14893,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "spaces": [
+                     *         {
+                     *           "name": "semantic",
+                     *           "family": "meaning",
+                     *           "summary": "meaning of the whole text",
+                     *           "topic_weight": 1,
+                     *           "high": 0.38,
+                     *           "low": 0.195
+                     *         },
+                     *         {
+                     *           "name": "lexical",
+                     *           "family": "words",
+                     *           "summary": "shared words",
+                     *           "topic_weight": 1,
+                     *           "high": 7.195,
+                     *           "low": 3.698
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Spaces"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_recall: {
+    recall: {
         parameters: {
             query?: never;
             header?: never;
@@ -10186,40 +14945,313 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "block": {
+                     *         "surface": "prompt",
+                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "tokens": 47,
+                     *         "memory_ids": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "placement": "message",
+                     *         "refuses": false,
+                     *         "history": null
+                     *       },
+                     *       "memories": [
+                     *         {
+                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "kind": "preference",
+                     *           "content": "Run `make lint` before every commit.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "Run `make lint` before every commit.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null
+                     *           },
+                     *           "created_at_ms": 1795719469287,
+                     *           "updated_at_ms": 1795719469702,
+                     *           "importance": 0.8,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "commit",
+                     *                 1
+                     *               ]
+                     *             ],
+                     *             "objects": [],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1,
+                     *             "maker": "user",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [
+                     *             {
+                     *               "kind": "command",
+                     *               "key": "make lint"
+                     *             }
+                     *           ],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 9,
+                     *           "pinned": false,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "content_hash": "13d34b4e3b2ede2a",
+                     *           "etag": "02d5ca2343cadf85c74c",
+                     *           "text": "Run `make lint` before every commit.",
+                     *           "text_tokens": 15,
+                     *           "shortened": false,
+                     *           "relevance": 1,
+                     *           "scores": {
+                     *             "semantic": 0.3368,
+                     *             "character": 0.3273,
+                     *             "recent": 1,
+                     *             "intent": 0.2201
+                     *           },
+                     *           "reasons": [
+                     *             "its moment"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "budget_tokens": 800,
+                     *       "trace": {
+                     *         "id": "trc_1m8ckh6yp7dxqzh8",
+                     *         "session": "/",
+                     *         "turn": 0,
+                     *         "epoch": 0,
+                     *         "surface": "prompt",
+                     *         "at_ms": 1795719470034,
+                     *         "preset": "focused",
+                     *         "text": "commit the fix",
+                     *         "situation": {
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               0.91
+                     *             ],
+                     *             [
+                     *               "edit_code",
+                     *               0.411
+                     *             ]
+                     *           ],
+                     *           "objects": [
+                     *             "commit"
+                     *           ],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "accepted": false,
+                     *           "nothing_coming": false,
+                     *           "why": [
+                     *             "says commit",
+                     *             "says fix"
+                     *           ],
+                     *           "notes": [
+                     *             {
+                     *               "cause": "says",
+                     *               "detail": "commit",
+                     *               "count": 0,
+                     *               "of": null,
+                     *               "chance": 0,
+                     *               "took_ms": 0
+                     *             },
+                     *             {
+                     *               "cause": "says",
+                     *               "detail": "fix",
+                     *               "count": 0,
+                     *               "of": null,
+                     *               "chance": 0,
+                     *               "took_ms": 0
+                     *             }
+                     *           ]
+                     *         },
+                     *         "stages": [
+                     *           {
+                     *             "stage": "signal",
+                     *             "took_ms": 0.488,
+                     *             "kept": [],
+                     *             "drops": [],
+                     *             "notes": [
+                     *               "prompt"
+                     *             ],
+                     *             "losses": [],
+                     *             "facts": [
+                     *               {
+                     *                 "cause": "surface",
+                     *                 "detail": "prompt",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "stage": "query",
+                     *             "took_ms": 4.38,
+                     *             "kept": [],
+                     *             "drops": [],
+                     *             "notes": [
+                     *               "says commit",
+                     *               "says fix"
+                     *             ],
+                     *             "losses": [],
+                     *             "facts": [
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "commit",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               },
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "fix",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "candidates": [
+                     *           {
+                     *             "memory_id": "mem_1m8ckh677vmf88sk",
+                     *             "kind": "preference",
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "scores": [
+                     *               [
+                     *                 "semantic",
+                     *                 0.3368
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.3273
+                     *               ]
+                     *             ],
+                     *             "fused": 13.82674,
+                     *             "relevance": 1,
+                     *             "reasons": [
+                     *               "its moment"
+                     *             ]
+                     *           },
+                     *           {
+                     *             "memory_id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "kind": "fact",
+                     *             "content": "The billing port is 9090.",
+                     *             "scores": [
+                     *               [
+                     *                 "semantic",
+                     *                 0.014
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.1936
+                     *               ]
+                     *             ],
+                     *             "fused": 0.17806,
+                     *             "relevance": 0.0209,
+                     *             "reasons": []
+                     *           }
+                     *         ],
+                     *         "injected": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "silence": "",
+                     *         "threshold": 0.2612,
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "tokens": 47,
+                     *         "budget_tokens": 800,
+                     *         "took_ms": 9.001,
+                     *         "project_id": "",
+                     *         "cause": null,
+                     *         "asked": {
+                     *           "text": "commit the fix",
+                     *           "previous": "The rounding is fixed.",
+                     *           "prompts": [],
+                     *           "tools": [],
+                     *           "files": [],
+                     *           "tool": "",
+                     *           "command": "",
+                     *           "paths": [],
+                     *           "written": "",
+                     *           "finished": false,
+                     *           "error": "",
+                     *           "turn": 0
+                     *         },
+                     *         "why": null,
+                     *         "decider": "local",
+                     *         "stats": {
+                     *           "memories_considered": 3,
+                     *           "memories_injected": 1,
+                     *           "tokens_used": 47,
+                     *           "tokens_budget": 800,
+                     *           "by_type": [
+                     *             [
+                     *               "preference",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "avg_relevance": 1
+                     *         },
+                     *         "summary": "1 memory"
+                     *       },
+                     *       "replayed": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["RecalledView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
-        };
-    };
-    "post_why-not": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WhyNotRequest"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No session or preset has this name. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WhyNotView"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_inject: {
+    inject: {
         parameters: {
             query?: never;
             header?: never;
@@ -10238,9 +15270,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "result": {
+                     *         "formatted_context": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "total_tokens": 47,
+                     *         "divergence_alerts": [],
+                     *         "high_relevance_count": 0,
+                     *         "single_space_count": 1,
+                     *         "session_summary_included": false,
+                     *         "temporal_badges": [],
+                     *         "memories_included": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "latency_ms": 9
+                     *       },
+                     *       "failure": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Injected"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /** @description done */
             408: {
                 headers: {
@@ -10250,6 +15303,10 @@ export interface operations {
                     "application/json": components["schemas"]["Injected"];
                 };
             };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
             /** @description done */
             500: {
                 headers: {
@@ -10257,16 +15314,20 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Injected"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_context: {
+    get_start_pack: {
         parameters: {
             query: {
-                /** @description working folder */
+                /**
+                 * @description working folder
+                 * @example /work/shop
+                 */
                 cwd: string;
             };
             header?: never;
@@ -10281,27 +15342,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "block": {
+                     *         "surface": "start",
+                     *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-26)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "tokens": 85,
+                     *         "memory_ids": [
+                     *           "mem_1m8ckh6jcjrqkeyw",
+                     *           "mem_1m8ckh6mnvvt5yb4"
+                     *         ],
+                     *         "placement": "message",
+                     *         "refuses": false,
+                     *         "history": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["BlockView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_timeline: {
+    list_recalls: {
         parameters: {
             query?: {
-                /** @description most rows in one answer */
+                /**
+                 * @description most rows in one answer
+                 * @example 2
+                 */
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
                 /** @description `host/id` */
                 session?: string;
-                /** @description only sessions of this folder's project */
+                /**
+                 * @description only sessions of this folder's project
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description only this surface */
                 surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
-                /** @description only recalls with an injection, or without */
+                /**
+                 * @description only recalls with an injection, or without
+                 * @example injected
+                 */
                 outcome?: "injected" | "silent";
                 /** @description only with these words */
                 text?: string;
@@ -10322,22 +15412,89 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "recalls": [
+                     *         {
+                     *           "id": "trc_1m8ckh7021qxzvak",
+                     *           "session": "library/chat-7",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "surface": "prompt",
+                     *           "at_ms": 1795719470078,
+                     *           "preset": "focused",
+                     *           "text": "Commit the fix of the rounding.",
+                     *           "injected": [
+                     *             "mem_1m8ckh677vmf88sk"
+                     *           ],
+                     *           "candidates": 3,
+                     *           "silence": "",
+                     *           "cause": null,
+                     *           "shadow": false,
+                     *           "tokens": 47,
+                     *           "budget_tokens": 800,
+                     *           "took_ms": 8.058,
+                     *           "threshold": 0.2612,
+                     *           "best_relevance": 1
+                     *         },
+                     *         {
+                     *           "id": "trc_1m8ckh6snvqd9q8g",
+                     *           "session": "plain/s-41",
+                     *           "turn": 0,
+                     *           "epoch": 0,
+                     *           "surface": "start",
+                     *           "at_ms": 1795719469876,
+                     *           "preset": "focused",
+                     *           "text": "startup",
+                     *           "injected": [
+                     *             "mem_1m8ckh6jcjrqkeyw",
+                     *             "mem_1m8ckh6mnvvt5yb4"
+                     *           ],
+                     *           "candidates": 3,
+                     *           "silence": "",
+                     *           "cause": null,
+                     *           "shadow": false,
+                     *           "tokens": 85,
+                     *           "budget_tokens": 2000,
+                     *           "took_ms": 4.43,
+                     *           "threshold": 0,
+                     *           "best_relevance": 0.757371211834786
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["TimelinePage"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_traces: {
+    list_traces: {
         parameters: {
             query?: {
-                /** @description `host/id` */
-                session?: string;
-                /** @description only this surface */
-                surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
-                /** @description most traces */
+                /**
+                 * @description most traces
+                 * @example 1
+                 */
                 limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description `host/id`
+                 * @example plain/s-41
+                 */
+                session?: string;
+                /**
+                 * @description only this surface
+                 * @example prompt
+                 */
+                surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
                 /** @description also repeat each decision with this threshold */
                 threshold?: number;
             };
@@ -10353,14 +15510,209 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "traces": [
+                     *         {
+                     *           "id": "trc_1m8ckh6tkb8zvefh",
+                     *           "session": "plain/s-41",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "surface": "prompt",
+                     *           "at_ms": 1795719469882,
+                     *           "preset": "focused",
+                     *           "text": "Fix the rounding of discounts, then commit.",
+                     *           "situation": {
+                     *             "actions": [
+                     *               [
+                     *                 "commit",
+                     *                 0.863
+                     *               ],
+                     *               [
+                     *                 "edit_code",
+                     *                 0.548
+                     *               ]
+                     *             ],
+                     *             "objects": [
+                     *               "rounding",
+                     *               "discounts"
+                     *             ],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "accepted": false,
+                     *             "nothing_coming": false,
+                     *             "why": [
+                     *               "says fix",
+                     *               "says commit"
+                     *             ],
+                     *             "notes": [
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "fix",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               },
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "commit",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               }
+                     *             ]
+                     *           },
+                     *           "stages": [
+                     *             {
+                     *               "stage": "signal",
+                     *               "took_ms": 0.119,
+                     *               "kept": [],
+                     *               "drops": [],
+                     *               "notes": [
+                     *                 "prompt"
+                     *               ],
+                     *               "losses": [],
+                     *               "facts": [
+                     *                 {
+                     *                   "cause": "surface",
+                     *                   "detail": "prompt",
+                     *                   "count": 0,
+                     *                   "of": null,
+                     *                   "chance": 0,
+                     *                   "took_ms": 0
+                     *                 }
+                     *               ]
+                     *             },
+                     *             {
+                     *               "stage": "query",
+                     *               "took_ms": 25.257,
+                     *               "kept": [],
+                     *               "drops": [],
+                     *               "notes": [
+                     *                 "says fix",
+                     *                 "says commit"
+                     *               ],
+                     *               "losses": [],
+                     *               "facts": [
+                     *                 {
+                     *                   "cause": "says",
+                     *                   "detail": "fix",
+                     *                   "count": 0,
+                     *                   "of": null,
+                     *                   "chance": 0,
+                     *                   "took_ms": 0
+                     *                 },
+                     *                 {
+                     *                   "cause": "says",
+                     *                   "detail": "commit",
+                     *                   "count": 0,
+                     *                   "of": null,
+                     *                   "chance": 0,
+                     *                   "took_ms": 0
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "candidates": [
+                     *             {
+                     *               "memory_id": "mem_1m8ckh677vmf88sk",
+                     *               "kind": "preference",
+                     *               "content": "Run `make lint` before every commit.",
+                     *               "scores": [
+                     *                 [
+                     *                   "semantic",
+                     *                   0.2673
+                     *                 ],
+                     *                 [
+                     *                   "character",
+                     *                   0.2004
+                     *                 ]
+                     *               ],
+                     *               "fused": 13.28462,
+                     *               "relevance": 1,
+                     *               "reasons": [
+                     *                 "its moment"
+                     *               ]
+                     *             },
+                     *             {
+                     *               "memory_id": "mem_1m8ckh6jcjrqkeyw",
+                     *               "kind": "decision",
+                     *               "content": "Amounts are integer cents; never floats.",
+                     *               "scores": [
+                     *                 [
+                     *                   "semantic",
+                     *                   0.3841
+                     *                 ],
+                     *                 [
+                     *                   "character",
+                     *                   0.1313
+                     *                 ]
+                     *               ],
+                     *               "fused": 3.04764,
+                     *               "relevance": 0.0807,
+                     *               "reasons": []
+                     *             }
+                     *           ],
+                     *           "injected": [],
+                     *           "silence": "everything that passed is in context already",
+                     *           "threshold": 0.2612,
+                     *           "block": "",
+                     *           "tokens": 0,
+                     *           "budget_tokens": 800,
+                     *           "took_ms": 34.714,
+                     *           "project_id": "shop-73774d71f4",
+                     *           "cause": "in_context",
+                     *           "asked": {
+                     *             "text": "Fix the rounding of discounts, then commit.",
+                     *             "previous": "",
+                     *             "prompts": [],
+                     *             "tools": [],
+                     *             "files": [],
+                     *             "tool": "",
+                     *             "command": "",
+                     *             "paths": [],
+                     *             "written": "",
+                     *             "finished": false,
+                     *             "error": "",
+                     *             "turn": 1
+                     *           },
+                     *           "why": {
+                     *             "cause": "in_context",
+                     *             "not_asked": null,
+                     *             "bound": null,
+                     *             "detail": ""
+                     *           },
+                     *           "decider": "local",
+                     *           "stats": {
+                     *             "memories_considered": 3,
+                     *             "memories_injected": 0,
+                     *             "tokens_used": 0,
+                     *             "tokens_budget": 800,
+                     *             "by_type": [],
+                     *             "avg_relevance": 0
+                     *           },
+                     *           "summary": ""
+                     *         }
+                     *       ],
+                     *       "replayed": [],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Traces"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_traces_stream: {
+    stream_traces: {
         parameters: {
             query?: never;
             header?: never;
@@ -10375,19 +15727,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example event: trace
+                     *     id: trc_1m8ckh6yp7dxqzh8
+                     *     data: {"id": "trc_1m8ckh6yp7dxqzh8", "surface": "prompt", "session": "plain/s-41"}
+                     */
                     "text/event-stream": string;
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_traces_id: {
+    get_trace: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example trc_1m8ckh6yp7dxqzh8
+                 */
                 id: string;
             };
             cookie?: never;
@@ -10400,22 +15764,230 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "trace": {
+                     *         "id": "trc_1m8ckh6yp7dxqzh8",
+                     *         "session": "/",
+                     *         "turn": 0,
+                     *         "epoch": 0,
+                     *         "surface": "prompt",
+                     *         "at_ms": 1795719470034,
+                     *         "preset": "focused",
+                     *         "text": "commit the fix",
+                     *         "situation": {
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               0.91
+                     *             ],
+                     *             [
+                     *               "edit_code",
+                     *               0.411
+                     *             ]
+                     *           ],
+                     *           "objects": [
+                     *             "commit"
+                     *           ],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "accepted": false,
+                     *           "nothing_coming": false,
+                     *           "why": [
+                     *             "says commit",
+                     *             "says fix"
+                     *           ],
+                     *           "notes": [
+                     *             {
+                     *               "cause": "says",
+                     *               "detail": "commit",
+                     *               "count": 0,
+                     *               "of": null,
+                     *               "chance": 0,
+                     *               "took_ms": 0
+                     *             },
+                     *             {
+                     *               "cause": "says",
+                     *               "detail": "fix",
+                     *               "count": 0,
+                     *               "of": null,
+                     *               "chance": 0,
+                     *               "took_ms": 0
+                     *             }
+                     *           ]
+                     *         },
+                     *         "stages": [
+                     *           {
+                     *             "stage": "signal",
+                     *             "took_ms": 0.488,
+                     *             "kept": [],
+                     *             "drops": [],
+                     *             "notes": [
+                     *               "prompt"
+                     *             ],
+                     *             "losses": [],
+                     *             "facts": [
+                     *               {
+                     *                 "cause": "surface",
+                     *                 "detail": "prompt",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "stage": "query",
+                     *             "took_ms": 4.38,
+                     *             "kept": [],
+                     *             "drops": [],
+                     *             "notes": [
+                     *               "says commit",
+                     *               "says fix"
+                     *             ],
+                     *             "losses": [],
+                     *             "facts": [
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "commit",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               },
+                     *               {
+                     *                 "cause": "says",
+                     *                 "detail": "fix",
+                     *                 "count": 0,
+                     *                 "of": null,
+                     *                 "chance": 0,
+                     *                 "took_ms": 0
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "candidates": [
+                     *           {
+                     *             "memory_id": "mem_1m8ckh677vmf88sk",
+                     *             "kind": "preference",
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "scores": [
+                     *               [
+                     *                 "semantic",
+                     *                 0.3368
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.3273
+                     *               ]
+                     *             ],
+                     *             "fused": 13.82674,
+                     *             "relevance": 1,
+                     *             "reasons": [
+                     *               "its moment"
+                     *             ]
+                     *           },
+                     *           {
+                     *             "memory_id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "kind": "fact",
+                     *             "content": "The billing port is 9090.",
+                     *             "scores": [
+                     *               [
+                     *                 "semantic",
+                     *                 0.014
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.1936
+                     *               ]
+                     *             ],
+                     *             "fused": 0.17806,
+                     *             "relevance": 0.0209,
+                     *             "reasons": []
+                     *           }
+                     *         ],
+                     *         "injected": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "silence": "",
+                     *         "threshold": 0.2612,
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "tokens": 47,
+                     *         "budget_tokens": 800,
+                     *         "took_ms": 9.001,
+                     *         "project_id": "shop-73774d71f4",
+                     *         "cause": null,
+                     *         "asked": {
+                     *           "text": "commit the fix",
+                     *           "previous": "The rounding is fixed.",
+                     *           "prompts": [],
+                     *           "tools": [],
+                     *           "files": [],
+                     *           "tool": "",
+                     *           "command": "",
+                     *           "paths": [],
+                     *           "written": "",
+                     *           "finished": false,
+                     *           "error": "",
+                     *           "turn": 0
+                     *         },
+                     *         "why": null,
+                     *         "decider": "local",
+                     *         "stats": {
+                     *           "memories_considered": 3,
+                     *           "memories_injected": 1,
+                     *           "tokens_used": 47,
+                     *           "tokens_budget": 800,
+                     *           "by_type": [
+                     *             [
+                     *               "preference",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "avg_relevance": 1
+                     *         },
+                     *         "summary": "1 memory"
+                     *       },
+                     *       "verdicts": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneTrace"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No trace has this id, or it is no longer kept. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_traces_id_replay: {
+    replay_trace: {
         parameters: {
             query: {
-                /** @description least relevance for an injection */
+                /**
+                 * @description least relevance for an injection
+                 * @example 0.4
+                 */
                 threshold: number;
             };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example trc_1m8ckh6yp7dxqzh8
+                 */
                 id: string;
             };
             cookie?: never;
@@ -10428,19 +16000,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "replayed": {
+                     *         "trace_id": "trc_1m8ckh6yp7dxqzh8",
+                     *         "surface": "prompt",
+                     *         "at_ms": 1795719470034,
+                     *         "text": "commit the fix",
+                     *         "threshold": 0.4,
+                     *         "was": 0.2612,
+                     *         "before": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "after": [
+                     *           "mem_1m8ckh677vmf88sk"
+                     *         ],
+                     *         "added": [],
+                     *         "gone": [],
+                     *         "unsure": [],
+                     *         "shadow": false
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReplayedView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No trace has this id, or it is no longer kept. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_traces_id_feedback: {
+    rate_trace: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
+                /**
+                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @example trc_1m8ckh6yp7dxqzh8
+                 */
                 id: string;
             };
             cookie?: never;
@@ -10457,16 +16067,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "verdicts": [
+                     *         {
+                     *           "trace_id": "trc_1m8ckh6yp7dxqzh8",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "useful": true,
+                     *           "injected": true,
+                     *           "surface": "prompt",
+                     *           "relevance": 1,
+                     *           "threshold": 0.2612,
+                     *           "trace_at_ms": 1795719470034,
+                     *           "at_ms": 1795719470133
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Verdicts"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No trace has this id, or it is no longer kept. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_feedback: {
+    list_verdicts: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -10479,14 +16129,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "verdicts": [
+                     *         {
+                     *           "trace_id": "trc_1m8ckh6yp7dxqzh8",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "useful": true,
+                     *           "injected": true,
+                     *           "surface": "prompt",
+                     *           "relevance": 1,
+                     *           "threshold": 0.2612,
+                     *           "trace_at_ms": 1795719470034,
+                     *           "at_ms": 1795719470138
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Verdicts"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_tune: {
+    tune: {
         parameters: {
             query?: never;
             header?: never;
@@ -10505,19 +16177,96 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "surface": "prompt",
+                     *       "bound": 0.12,
+                     *       "level": "balanced",
+                     *       "prompts": 3,
+                     *       "pairs": 2,
+                     *       "paired": "situations",
+                     *       "levels": [
+                     *         {
+                     *           "name": "quiet",
+                     *           "bound": 0.05,
+                     *           "before": 0.4133,
+                     *           "after": 0.4133,
+                     *           "rate_before": 1,
+                     *           "rate_after": 1,
+                     *           "handed_before": 0.6667,
+                     *           "handed_after": 0.6667,
+                     *           "tokens_after": 30,
+                     *           "changed": 0,
+                     *           "useful_kept": 1,
+                     *           "wrong_kept": 0
+                     *         },
+                     *         {
+                     *           "name": "balanced",
+                     *           "bound": 0.12,
+                     *           "before": 0.2612,
+                     *           "after": 0.2612,
+                     *           "rate_before": 1,
+                     *           "rate_after": 1,
+                     *           "handed_before": 0.6667,
+                     *           "handed_after": 0.6667,
+                     *           "tokens_after": 30,
+                     *           "changed": 0,
+                     *           "useful_kept": 1,
+                     *           "wrong_kept": 0
+                     *         }
+                     *       ],
+                     *       "judged_useful": 1,
+                     *       "judged_wrong": 0,
+                     *       "explicit": null,
+                     *       "explicit_place": "",
+                     *       "applied": false,
+                     *       "note": "fewer than 20 prompts to learn from",
+                     *       "cosines": {
+                     *         "embedder": "all-minilm-l6-v2-int8@1/384",
+                     *         "pairs": 0,
+                     *         "bars": []
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["TuneReport"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The stored vectors belong to another embedder. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_items: {
+    get_item: {
         parameters: {
             query: {
-                /** @description labels of its namespace, from the widest to the narrowest */
+                /**
+                 * @description labels of its namespace, from the widest to the narrowest
+                 * @example [
+                 *       "shop",
+                 *       "ana"
+                 *     ]
+                 */
                 namespace: string[];
-                /** @description its key within the namespace */
+                /**
+                 * @description its key within the namespace
+                 * @example theme
+                 */
                 key: string;
             };
             header?: never;
@@ -10532,14 +16281,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "item": {
+                     *         "namespace": [
+                     *           "shop",
+                     *           "ana"
+                     *         ],
+                     *         "key": "theme",
+                     *         "value": {
+                     *           "name": "dark"
+                     *         },
+                     *         "created_at_ms": 1795719469850,
+                     *         "updated_at_ms": 1795719469850,
+                     *         "memory_id": "mem_1m8ckh6rvsna119m",
+                     *         "score": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneItem"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    put_items: {
+    put_item: {
         parameters: {
             query?: never;
             header?: never;
@@ -10558,19 +16329,62 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "item": {
+                     *         "namespace": [
+                     *           "shop",
+                     *           "ana"
+                     *         ],
+                     *         "key": "theme",
+                     *         "value": {
+                     *           "name": "dark"
+                     *         },
+                     *         "created_at_ms": 1795719469850,
+                     *         "updated_at_ms": 1795719469850,
+                     *         "memory_id": "mem_1m8ckh6rvsna119m",
+                     *         "score": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneItem"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    delete_items: {
+    delete_item: {
         parameters: {
             query: {
-                /** @description labels of its namespace, from the widest to the narrowest */
+                /**
+                 * @description labels of its namespace, from the widest to the narrowest
+                 * @example [
+                 *       "shop",
+                 *       "ana"
+                 *     ]
+                 */
                 namespace: string[];
-                /** @description its key within the namespace */
+                /**
+                 * @description its key within the namespace
+                 * @example theme
+                 */
                 key: string;
             };
             header?: never;
@@ -10586,11 +16400,16 @@ export interface operations {
                 };
                 content?: never;
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_items_search: {
+    search_items: {
         parameters: {
             query?: never;
             header?: never;
@@ -10609,36 +16428,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "namespace": [
+                     *             "shop",
+                     *             "ana"
+                     *           ],
+                     *           "key": "theme",
+                     *           "value": {
+                     *             "name": "dark"
+                     *           },
+                     *           "created_at_ms": 1795719469850,
+                     *           "updated_at_ms": 1795719469850,
+                     *           "memory_id": "mem_1m8ckh6rvsna119m",
+                     *           "score": 0.500068
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ItemList"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_items_namespaces: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NamespaceList"];
-                };
-            };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
-        };
-    };
-    get_sessions: {
+    list_namespaces: {
         parameters: {
             query?: {
                 /** @description most rows in one answer */
@@ -10658,49 +16484,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionPage"];
+                    /**
+                     * @example {
+                     *       "namespaces": [
+                     *         [
+                     *           "shop",
+                     *           "ana"
+                     *         ]
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NamespaceList"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_sessions_host_session_id: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description name of the host */
-                host: string;
-                /** @description the host's id of the session */
-                session_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OneSession"];
-                };
-            };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
-        };
-    };
-    get_digests: {
+    list_sessions: {
         parameters: {
             query?: {
-                /** @description of one session: `host/id`, its id or the beginning of it */
-                session?: string;
-                /** @description of this folder's project; without it of every project */
-                cwd?: string;
-                /** @description most digests, the newest */
+                /**
+                 * @description most rows in one answer
+                 * @example 2
+                 */
                 limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -10714,17 +16529,309 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Digests"];
+                    /**
+                     * @example {
+                     *       "sessions": [
+                     *         {
+                     *           "key": "library/chat-7",
+                     *           "host": "library",
+                     *           "session_id": "chat-7",
+                     *           "parent": "",
+                     *           "project_id": "shop-73774d71f4",
+                     *           "project_root": "/work/shop",
+                     *           "cwd": "/work/shop",
+                     *           "agent": "",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "started_at_ms": 1795719470077,
+                     *           "last_signal_at_ms": 1795719470077,
+                     *           "muted": false,
+                     *           "incognito": false,
+                     *           "ended": false,
+                     *           "exposures": 1,
+                     *           "tokens": 15
+                     *         },
+                     *         {
+                     *           "key": "plain/s-41",
+                     *           "host": "plain",
+                     *           "session_id": "s-41",
+                     *           "parent": "",
+                     *           "project_id": "shop-73774d71f4",
+                     *           "project_root": "/work/shop",
+                     *           "cwd": "/work/shop",
+                     *           "agent": "",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "started_at_ms": 1795719469875,
+                     *           "last_signal_at_ms": 1795719469965,
+                     *           "muted": false,
+                     *           "incognito": false,
+                     *           "ended": false,
+                     *           "exposures": 3,
+                     *           "tokens": 51
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionPage"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    get_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description name of the host
+                 * @example plain
+                 */
+                host: string;
+                /**
+                 * @description the host's id of the session
+                 * @example s-41
+                 */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "session": {
+                     *         "session": {
+                     *           "key": "plain/s-41",
+                     *           "host": "plain",
+                     *           "session_id": "s-41",
+                     *           "parent": "",
+                     *           "project_id": "shop-73774d71f4",
+                     *           "project_root": "/work/shop",
+                     *           "cwd": "/work/shop",
+                     *           "agent": "",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "started_at_ms": 1795719469875,
+                     *           "last_signal_at_ms": 1795719469965,
+                     *           "muted": false,
+                     *           "incognito": false,
+                     *           "ended": false,
+                     *           "exposures": 3,
+                     *           "tokens": 51
+                     *         },
+                     *         "turns": [
+                     *           {
+                     *             "turn": 0,
+                     *             "epoch": 0,
+                     *             "at_ms": 1795719469876,
+                     *             "recalls": [
+                     *               {
+                     *                 "id": "trc_1m8ckh6snvqd9q8g",
+                     *                 "session": "plain/s-41",
+                     *                 "turn": 0,
+                     *                 "epoch": 0,
+                     *                 "surface": "start",
+                     *                 "at_ms": 1795719469876,
+                     *                 "preset": "focused",
+                     *                 "text": "startup",
+                     *                 "injected": [
+                     *                   "mem_1m8ckh6jcjrqkeyw",
+                     *                   "mem_1m8ckh6mnvvt5yb4"
+                     *                 ],
+                     *                 "candidates": 3,
+                     *                 "silence": "",
+                     *                 "cause": null,
+                     *                 "shadow": false,
+                     *                 "tokens": 85,
+                     *                 "budget_tokens": 2000,
+                     *                 "took_ms": 4.43,
+                     *                 "threshold": 0,
+                     *                 "best_relevance": 0.757371211834786
+                     *               }
+                     *             ],
+                     *             "exposures": [
+                     *               {
+                     *                 "session": "plain/s-41",
+                     *                 "memory_id": "mem_1m8ckh6mnvvt5yb4",
+                     *                 "surface": "start",
+                     *                 "turn": 0,
+                     *                 "epoch": 0,
+                     *                 "tokens": 22,
+                     *                 "at_ms": 1795719469876,
+                     *                 "used": null
+                     *               },
+                     *               {
+                     *                 "session": "plain/s-41",
+                     *                 "memory_id": "mem_1m8ckh6jcjrqkeyw",
+                     *                 "surface": "start",
+                     *                 "turn": 0,
+                     *                 "epoch": 0,
+                     *                 "tokens": 14,
+                     *                 "at_ms": 1795719469876,
+                     *                 "used": null
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "turn": 1,
+                     *             "epoch": 0,
+                     *             "at_ms": 1795719469882,
+                     *             "recalls": [
+                     *               {
+                     *                 "id": "trc_1m8ckh6tkb8zvefh",
+                     *                 "session": "plain/s-41",
+                     *                 "turn": 1,
+                     *                 "epoch": 0,
+                     *                 "surface": "prompt",
+                     *                 "at_ms": 1795719469882,
+                     *                 "preset": "focused",
+                     *                 "text": "Fix the rounding of discounts, then commit.",
+                     *                 "injected": [],
+                     *                 "candidates": 3,
+                     *                 "silence": "everything that passed is in context already",
+                     *                 "cause": "in_context",
+                     *                 "shadow": false,
+                     *                 "tokens": 0,
+                     *                 "budget_tokens": 800,
+                     *                 "took_ms": 34.714,
+                     *                 "threshold": 0.2612,
+                     *                 "best_relevance": 1
+                     *               },
+                     *               {
+                     *                 "id": "trc_1m8ckh6w2dndekns",
+                     *                 "session": "plain/s-41",
+                     *                 "turn": 1,
+                     *                 "epoch": 0,
+                     *                 "surface": "action",
+                     *                 "at_ms": 1795719469918,
+                     *                 "preset": "focused",
+                     *                 "text": "git commit -m 'Fix rounding'",
+                     *                 "injected": [],
+                     *                 "candidates": 2,
+                     *                 "silence": "everything that passed is in context already",
+                     *                 "cause": "in_context",
+                     *                 "shadow": false,
+                     *                 "tokens": 0,
+                     *                 "budget_tokens": 200,
+                     *                 "took_ms": 46.613,
+                     *                 "threshold": 0.5,
+                     *                 "best_relevance": 1
+                     *               }
+                     *             ],
+                     *             "exposures": []
+                     *           }
+                     *         ],
+                     *         "prompts": [
+                     *           "Fix the rounding of discounts, then commit."
+                     *         ],
+                     *         "files": [],
+                     *         "tools": [
+                     *           "bash git commit -m 'Fix rounding'"
+                     *         ],
+                     *         "failures": [],
+                     *         "answers": [],
+                     *         "rule_files": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OneSession"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No session has this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    list_digests: {
+        parameters: {
+            query?: {
+                /**
+                 * @description most digests, the newest
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /** @description of one session: `host/id`, its id or the beginning of it */
+                session?: string;
+                /**
+                 * @description of this folder's project; without it of every project
+                 * @example /work/shop
+                 */
+                cwd?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "digests": [],
+                     *       "reason": "library/chat-7 has none: it is still running; a digest is written when a turn or the session ends",
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DigestPage"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No session, or several, begin with this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_learned: {
         parameters: {
             query?: {
-                /** @description `host/id`, its id or the beginning of it; without it the last one */
+                /**
+                 * @description `host/id`, its id or the beginning of it; without it the last one
+                 * @example claude-code/s-40
+                 */
                 session?: string;
                 /** @description the last one of this folder's project; without it of any */
                 cwd?: string;
@@ -10741,21 +16848,139 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "learned": {
+                     *         "session": "claude-code/s-40",
+                     *         "at_ms": 0,
+                     *         "running": false,
+                     *         "statements": [
+                     *           {
+                     *             "memory": {
+                     *               "id": "mem_1m8ckh79h5f2kdtn",
+                     *               "kind": "preference",
+                     *               "content": "Always write tests first",
+                     *               "scope": "project:shop-73774d71f4",
+                     *               "provenance": {
+                     *                 "tier": "user",
+                     *                 "source": "session",
+                     *                 "host": "claude-code",
+                     *                 "session_id": "s-40",
+                     *                 "turn": 1,
+                     *                 "span": "From now on always write tests first.",
+                     *                 "extractor": "",
+                     *                 "original_tier": null,
+                     *                 "author": "",
+                     *                 "speaker": "user"
+                     *               },
+                     *               "validity": {
+                     *                 "valid_from_ms": 1795168800000,
+                     *                 "valid_to_ms": null,
+                     *                 "superseded_by": null
+                     *               },
+                     *               "created_at_ms": 1795719470385,
+                     *               "updated_at_ms": 1795719470385,
+                     *               "importance": 0.8,
+                     *               "confidence": 0.9,
+                     *               "trigger": {
+                     *                 "always": false,
+                     *                 "actions": [
+                     *                   [
+                     *                     "write_test",
+                     *                     0.91
+                     *                   ],
+                     *                   [
+                     *                     "fix_bug",
+                     *                     0.38
+                     *                   ]
+                     *                 ],
+                     *                 "objects": [],
+                     *                 "paths": [],
+                     *                 "languages": [],
+                     *                 "commands": [],
+                     *                 "tools": [],
+                     *                 "topics": [],
+                     *                 "phrases": [],
+                     *                 "breadth": 2.67,
+                     *                 "maker": "local",
+                     *                 "blocking": false
+                     *               },
+                     *               "status": "active",
+                     *               "sensitivity": "project",
+                     *               "entities": [],
+                     *               "files": [],
+                     *               "error_signature": "",
+                     *               "frequency": 1,
+                     *               "use_count": 0,
+                     *               "shown_count": 0,
+                     *               "tokens": 4,
+                     *               "pinned": false,
+                     *               "evidence": [],
+                     *               "proofs": 0,
+                     *               "branch": null,
+                     *               "content_hash": "13465ce6d5781c98",
+                     *               "etag": "aff39552c79725699821"
+                     *             },
+                     *             "fate": "new",
+                     *             "believed": "your word",
+                     *             "evidence": [
+                     *               {
+                     *                 "speaker": "user",
+                     *                 "extractor": "",
+                     *                 "turn": 1,
+                     *                 "span": "From now on always write tests first."
+                     *               }
+                     *             ],
+                     *             "replaced": [],
+                     *             "questions": [],
+                     *             "waits": false
+                     *           }
+                     *         ],
+                     *         "dropped": [],
+                     *         "nudges": [],
+                     *         "requests": [],
+                     *         "waiting": {
+                     *           "statements": 0,
+                     *           "messages": 0,
+                     *           "transcripts": 0
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SessionLearned"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No session, or several, begin with this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_sessions_host_session_id_mute: {
+    mute_session: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description name of the host */
+                /**
+                 * @description name of the host
+                 * @example plain
+                 */
                 host: string;
-                /** @description the host's id of the session */
+                /**
+                 * @description the host's id of the session
+                 * @example s-41
+                 */
                 session_id: string;
             };
             cookie?: never;
@@ -10772,23 +16997,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "session": "plain/s-41",
+                     *       "muted": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Muted"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No session has this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_exposures: {
+    list_exposures: {
         parameters: {
             query?: {
                 /** @description most rows in one answer */
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
-                /** @description of one session: its host */
+                /**
+                 * @description of one session: its host
+                 * @example plain
+                 */
                 host?: string;
-                /** @description of one session: its id */
+                /**
+                 * @description of one session: its id
+                 * @example s-41
+                 */
                 session_id?: string;
                 /** @description only of this memory */
                 memory?: string;
@@ -10805,14 +17059,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "exposures": [
+                     *         {
+                     *           "session": "plain/s-41",
+                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "surface": "start",
+                     *           "turn": 0,
+                     *           "epoch": 0,
+                     *           "tokens": 15,
+                     *           "at_ms": 1795719469876,
+                     *           "used": null
+                     *         },
+                     *         {
+                     *           "session": "plain/s-41",
+                     *           "memory_id": "mem_1m8ckh6jcjrqkeyw",
+                     *           "surface": "start",
+                     *           "turn": 0,
+                     *           "epoch": 0,
+                     *           "tokens": 14,
+                     *           "at_ms": 1795719469876,
+                     *           "used": null
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ExposurePage"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_projects_init: {
+    import_project_rules: {
         parameters: {
             query?: never;
             header?: never;
@@ -10831,19 +17125,206 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "files": [
+                     *         {
+                     *           "path": "CLAUDE.md",
+                     *           "memories": 2,
+                     *           "status": "imported",
+                     *           "left_out": []
+                     *         }
+                     *       ],
+                     *       "changes": [
+                     *         {
+                     *           "change": "merge",
+                     *           "reason": "says the same as mem_1m8ckh677vmf88sk",
+                     *           "cause": "says_same",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh677vmf88sk",
+                     *             "kind": "preference",
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Run `make lint` before every commit.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719469282,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719469287,
+                     *             "updated_at_ms": 1795719470304,
+                     *             "importance": 0.9,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "commit",
+                     *                   1
+                     *                 ]
+                     *               ],
+                     *               "objects": [],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1,
+                     *               "maker": "user",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [
+                     *               {
+                     *                 "kind": "command",
+                     *                 "key": "make lint"
+                     *               }
+                     *             ],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 1,
+                     *             "shown_count": 0,
+                     *             "tokens": 9,
+                     *             "pinned": false,
+                     *             "evidence": [
+                     *               "- Run `make lint` before every commit."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "13d34b4e3b2ede2a",
+                     *             "etag": "ef22e39b17ee57acf24a"
+                     *           }
+                     *         },
+                     *         {
+                     *           "change": "contradict",
+                     *           "reason": "may say the opposite of mem_1m8ckh6jcjrqkeyw",
+                     *           "cause": "may_be_opposite",
+                     *           "memory": {
+                     *             "id": "mem_1m8ckh7748y5fsqk",
+                     *             "kind": "fact",
+                     *             "content": "Amounts are integer cents",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "CLAUDE.md",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "- Amounts are integer cents.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795719470267,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null
+                     *             },
+                     *             "created_at_ms": 1795719470308,
+                     *             "updated_at_ms": 1795719470308,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.25
+                     *                 ],
+                     *                 [
+                     *                   "debug_investigate",
+                     *                   0.19
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.66,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 4,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "content_hash": "260301c6b8472a59",
+                     *             "etag": "e12961826d0bb4b43102"
+                     *           },
+                     *           "other_id": "mem_1m8ckh6jcjrqkeyw",
+                     *           "further": []
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Imported"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_transcripts: {
+    list_transcripts: {
         parameters: {
             query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
                 /** @description working folder of the project; left out = every project */
                 cwd?: string;
-                /** @description files and folders to search instead */
+                /**
+                 * @description files and folders to search instead
+                 * @example [
+                 *       "/home/ana/s-40.jsonl"
+                 *     ]
+                 */
                 path?: string[];
                 /** @description only sessions of this host */
                 host?: string;
@@ -10862,14 +17343,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "transcripts": [
+                     *         {
+                     *           "host": "claude-code",
+                     *           "path": "/home/ana/s-40.jsonl",
+                     *           "size_bytes": 512,
+                     *           "modified_ms": 1795719470359,
+                     *           "sessions": 1,
+                     *           "session_ids": [],
+                     *           "cwd": "",
+                     *           "server": ""
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Transcripts"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is nothing at one of the paths. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_backfill: {
+    import_transcripts: {
         parameters: {
             query?: never;
             header?: never;
@@ -10888,14 +17399,70 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "handovers": 1,
+                     *       "added": 1,
+                     *       "merged": 0,
+                     *       "superseded": 0,
+                     *       "contradicted": 0,
+                     *       "retired": 0,
+                     *       "skipped": 0,
+                     *       "failed": 0,
+                     *       "files": [
+                     *         {
+                     *           "path": "/home/ana/s-40.jsonl",
+                     *           "host": "claude-code",
+                     *           "sessions": 1,
+                     *           "prompts": 1,
+                     *           "bad_lines": 0,
+                     *           "error": ""
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["CaptureReport"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can have past sessions learned from, since they count as your words. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description One of `paths` is not a transcript of the project, or does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            /** @description The OpenCode server cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    "post_write-ups": {
+    write_up_session: {
         parameters: {
             query?: never;
             header?: never;
@@ -10914,17 +17481,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "provider": "",
+                     *       "session": "",
+                     *       "error": "",
+                     *       "changes": [],
+                     *       "waiting": 0,
+                     *       "tokens": 0,
+                     *       "requests": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["WrittenUp"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can have sessions sent to a language model. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     get_settings: {
         parameters: {
             query?: {
-                /** @description as they hold in this folder's project */
+                /**
+                 * @description as they hold in this folder's project
+                 * @example /work/shop
+                 */
                 cwd?: string;
                 /** @description effective values for this agent */
                 agent?: string;
@@ -10941,21 +17538,145 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "settings": {
+                     *         "etag": "e3b0c44298fc1c149afb",
+                     *         "file": "/home/ana/home/config.yaml",
+                     *         "project_file": "/work/shop/.tacit/config.yaml",
+                     *         "cwd": "/work/shop",
+                     *         "agent": "",
+                     *         "settings": [
+                     *           {
+                     *             "about": {
+                     *               "key": "preset",
+                     *               "section": "",
+                     *               "about": "the complete configuration below your own values",
+                     *               "type": "string",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [
+                     *                 "ambient",
+                     *                 "focused"
+                     *               ],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": "focused",
+                     *               "per_agent": true,
+                     *               "project": "",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "preset",
+                     *             "value": "focused",
+                     *             "layer": "preset",
+                     *             "place": "preset focused",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": "focused"
+                     *               },
+                     *               {
+                     *                 "layer": "preset",
+                     *                 "place": "preset focused",
+                     *                 "value": "focused"
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "about": {
+                     *               "key": "recall.enabled",
+                     *               "section": "recall",
+                     *               "about": "inject memories at all",
+                     *               "type": "boolean",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": true,
+                     *               "per_agent": true,
+                     *               "project": "turn_off",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "recall.enabled",
+                     *             "value": true,
+                     *             "layer": "default",
+                     *             "place": "defaults",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": true
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "kinds": {},
+                     *         "warnings": [],
+                     *         "presets": [
+                     *           "ambient",
+                     *           "focused"
+                     *         ],
+                     *         "levels": [
+                     *           {
+                     *             "name": "quiet",
+                     *             "threshold": 0.4133,
+                     *             "precision": 0.4333,
+                     *             "coverage": 0.0175,
+                     *             "wrongful": 0.0311,
+                     *             "tokens": 5.9624,
+                     *             "tuned": false
+                     *           },
+                     *           {
+                     *             "name": "balanced",
+                     *             "threshold": 0.2612,
+                     *             "precision": 0.3418,
+                     *             "coverage": 0.0511,
+                     *             "wrongful": 0.1195,
+                     *             "tokens": 18.1767,
+                     *             "tuned": false
+                     *           }
+                     *         ],
+                     *         "agents": [],
+                     *         "projects": [
+                     *           {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "folder": "/work/shop",
+                     *             "overridden": []
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SettingsAnswer"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    delete_settings: {
+    revert_settings: {
         parameters: {
             query?: {
                 /** @description whose */
                 holder?: "user" | "agents" | "projects" | "project_file";
                 /** @description the agent's name, or a folder of the project */
                 name?: string;
-                /** @description one dotted name; empty = everything */
+                /**
+                 * @description one dotted name; empty = everything
+                 * @example recall.level
+                 */
                 key?: string;
             };
             header?: {
@@ -10973,14 +17694,138 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "reverted": true,
+                     *       "settings": {
+                     *         "etag": "e3ead8c8f76c1dad2169",
+                     *         "file": "/home/ana/home/config.yaml",
+                     *         "project_file": "",
+                     *         "cwd": "",
+                     *         "agent": "",
+                     *         "settings": [
+                     *           {
+                     *             "about": {
+                     *               "key": "preset",
+                     *               "section": "",
+                     *               "about": "the complete configuration below your own values",
+                     *               "type": "string",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [
+                     *                 "ambient",
+                     *                 "focused"
+                     *               ],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": "focused",
+                     *               "per_agent": true,
+                     *               "project": "",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "preset",
+                     *             "value": "focused",
+                     *             "layer": "preset",
+                     *             "place": "preset focused",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": "focused"
+                     *               },
+                     *               {
+                     *                 "layer": "preset",
+                     *                 "place": "preset focused",
+                     *                 "value": "focused"
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "about": {
+                     *               "key": "recall.enabled",
+                     *               "section": "recall",
+                     *               "about": "inject memories at all",
+                     *               "type": "boolean",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": true,
+                     *               "per_agent": true,
+                     *               "project": "turn_off",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "recall.enabled",
+                     *             "value": true,
+                     *             "layer": "default",
+                     *             "place": "defaults",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": true
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "kinds": {},
+                     *         "warnings": [],
+                     *         "presets": [
+                     *           "ambient",
+                     *           "focused"
+                     *         ],
+                     *         "levels": [
+                     *           {
+                     *             "name": "quiet",
+                     *             "threshold": 0.4133,
+                     *             "precision": 0.4333,
+                     *             "coverage": 0.0175,
+                     *             "wrongful": 0.0311,
+                     *             "tokens": 5.9624,
+                     *             "tuned": false
+                     *           },
+                     *           {
+                     *             "name": "balanced",
+                     *             "threshold": 0.2612,
+                     *             "precision": 0.3418,
+                     *             "coverage": 0.0511,
+                     *             "wrongful": 0.1195,
+                     *             "tokens": 18.1767,
+                     *             "tuned": false
+                     *           }
+                     *         ],
+                     *         "agents": [],
+                     *         "projects": [
+                     *           {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "folder": "/work/shop",
+                     *             "overridden": []
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Reverted"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            412: components["responses"]["PreconditionFailed"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    patch_settings: {
+    change_settings: {
         parameters: {
             query?: never;
             header?: {
@@ -11003,14 +17848,140 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "settings": {
+                     *         "etag": "0989b983acec4a46c3d2",
+                     *         "file": "/home/ana/home/config.yaml",
+                     *         "project_file": "",
+                     *         "cwd": "",
+                     *         "agent": "",
+                     *         "settings": [
+                     *           {
+                     *             "about": {
+                     *               "key": "preset",
+                     *               "section": "",
+                     *               "about": "the complete configuration below your own values",
+                     *               "type": "string",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [
+                     *                 "ambient",
+                     *                 "focused"
+                     *               ],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": "focused",
+                     *               "per_agent": true,
+                     *               "project": "",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "preset",
+                     *             "value": "focused",
+                     *             "layer": "preset",
+                     *             "place": "preset focused",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": "focused"
+                     *               },
+                     *               {
+                     *                 "layer": "preset",
+                     *                 "place": "preset focused",
+                     *                 "value": "focused"
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "about": {
+                     *               "key": "recall.enabled",
+                     *               "section": "recall",
+                     *               "about": "inject memories at all",
+                     *               "type": "boolean",
+                     *               "items": null,
+                     *               "nullable": false,
+                     *               "choices": [],
+                     *               "minimum": null,
+                     *               "maximum": null,
+                     *               "above_minimum": false,
+                     *               "default": true,
+                     *               "per_agent": true,
+                     *               "project": "turn_off",
+                     *               "restart": false,
+                     *               "guidance": ""
+                     *             },
+                     *             "key": "recall.enabled",
+                     *             "value": true,
+                     *             "layer": "default",
+                     *             "place": "defaults",
+                     *             "origins": [
+                     *               {
+                     *                 "layer": "default",
+                     *                 "place": "defaults",
+                     *                 "value": true
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "kinds": {},
+                     *         "warnings": [],
+                     *         "presets": [
+                     *           "ambient",
+                     *           "focused"
+                     *         ],
+                     *         "levels": [
+                     *           {
+                     *             "name": "quiet",
+                     *             "threshold": 0.4133,
+                     *             "precision": 0.4333,
+                     *             "coverage": 0.0175,
+                     *             "wrongful": 0.0311,
+                     *             "tokens": 5.9624,
+                     *             "tuned": false
+                     *           },
+                     *           {
+                     *             "name": "balanced",
+                     *             "threshold": 0.2612,
+                     *             "precision": 0.3418,
+                     *             "coverage": 0.0511,
+                     *             "wrongful": 0.1195,
+                     *             "tokens": 18.1767,
+                     *             "tuned": false
+                     *           }
+                     *         ],
+                     *         "agents": [],
+                     *         "projects": [
+                     *           {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "folder": "/work/shop",
+                     *             "overridden": []
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SettingsAnswer"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_settings_diff: {
+    list_setting_differences: {
         parameters: {
             query?: {
                 /** @description as they hold in this folder's project */
@@ -11030,11 +18001,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "settings": [
+                     *         {
+                     *           "about": {
+                     *             "key": "recall.level",
+                     *             "section": "recall",
+                     *             "about": "for `focused`: how readily memories come before a prompt; quiet = fewer and more often right, eager = more and more often wrong; sets `recall.thresholds.prompt`",
+                     *             "type": "choice",
+                     *             "items": null,
+                     *             "nullable": false,
+                     *             "choices": [
+                     *               "quiet",
+                     *               "balanced"
+                     *             ],
+                     *             "minimum": null,
+                     *             "maximum": null,
+                     *             "above_minimum": false,
+                     *             "default": "balanced",
+                     *             "per_agent": true,
+                     *             "project": "quieter",
+                     *             "restart": false,
+                     *             "guidance": ""
+                     *           },
+                     *           "key": "recall.level",
+                     *           "value": "quiet",
+                     *           "layer": "user",
+                     *           "place": "/home/ana/home/config.yaml:3",
+                     *           "origins": [
+                     *             {
+                     *               "layer": "default",
+                     *               "place": "defaults",
+                     *               "value": "balanced"
+                     *             },
+                     *             {
+                     *               "layer": "preset",
+                     *               "place": "preset focused:5",
+                     *               "value": "balanced"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Differences"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_settings_schema: {
@@ -11052,14 +18071,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "title": "Tacit settings",
+                     *       "type": "object"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Document"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_settings_explain_key: {
+    explain_setting: {
         parameters: {
             query?: {
                 /** @description as they hold in this folder's project */
@@ -11069,7 +18098,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description dotted name of a setting */
+                /**
+                 * @description dotted name of a setting
+                 * @example recall.level
+                 */
                 key: string;
             };
             cookie?: never;
@@ -11082,16 +18114,67 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "setting": {
+                     *         "about": {
+                     *           "key": "recall.level",
+                     *           "section": "recall",
+                     *           "about": "for `focused`: how readily memories come before a prompt; quiet = fewer and more often right, eager = more and more often wrong; sets `recall.thresholds.prompt`",
+                     *           "type": "choice",
+                     *           "items": null,
+                     *           "nullable": false,
+                     *           "choices": [
+                     *             "quiet",
+                     *             "balanced"
+                     *           ],
+                     *           "minimum": null,
+                     *           "maximum": null,
+                     *           "above_minimum": false,
+                     *           "default": "balanced",
+                     *           "per_agent": true,
+                     *           "project": "quieter",
+                     *           "restart": false,
+                     *           "guidance": ""
+                     *         },
+                     *         "key": "recall.level",
+                     *         "value": "quiet",
+                     *         "layer": "user",
+                     *         "place": "/home/ana/home/config.yaml:3",
+                     *         "origins": [
+                     *           {
+                     *             "layer": "default",
+                     *             "place": "defaults",
+                     *             "value": "balanced"
+                     *           },
+                     *           {
+                     *             "layer": "preset",
+                     *             "place": "preset focused:5",
+                     *             "value": "balanced"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneSetting"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_agents: {
+    list_agents: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11104,19 +18187,203 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "agents": [
+                     *         {
+                     *           "name": "reviewer",
+                     *           "memory_injection_overridden": true,
+                     *           "overridden": [
+                     *             "recall.level"
+                     *           ],
+                     *           "memory_injection": {
+                     *             "enabled": true,
+                     *             "level": "quiet",
+                     *             "shadow": false,
+                     *             "holdout": 0,
+                     *             "spaces": [
+                     *               "semantic",
+                     *               "lexical"
+                     *             ],
+                     *             "spaces_prompt": [
+                     *               "semantic",
+                     *               "character"
+                     *             ],
+                     *             "spaces_on_demand": [
+                     *               "semantic",
+                     *               "lexical"
+                     *             ],
+                     *             "candidates_per_space": 32,
+                     *             "shortlist": 12,
+                     *             "max_items": 8,
+                     *             "whole_start": 2,
+                     *             "kinds": [],
+                     *             "failure_kinds": [],
+                     *             "fuse": "fitted",
+                     *             "score": "situation",
+                     *             "start_pool": "need",
+                     *             "order": "diverse",
+                     *             "render": "lines",
+                     *             "placement": "default",
+                     *             "refresh_similarity_first": 0.45,
+                     *             "refresh_similarity_later": 0.55,
+                     *             "refresh_top": 3,
+                     *             "answer_share": 0.25,
+                     *             "question_cosine": 0.35,
+                     *             "follow_ups": true,
+                     *             "reinject_after": 0,
+                     *             "semantic_threshold": 0,
+                     *             "history_blocks": null,
+                     *             "tell_memory_add": "auto",
+                     *             "nudge": "auto",
+                     *             "subagents": {},
+                     *             "blocking": false,
+                     *             "pinned_kinds": [],
+                     *             "ambient_enabled": false,
+                     *             "pinned_limit": 3,
+                     *             "pinned_sort": "recent",
+                     *             "min_prompt_chars": 0,
+                     *             "max_session_memories": 0,
+                     *             "adjust_budget": [
+                     *               "prompt",
+                     *               "window"
+                     *             ],
+                     *             "min_budget": 200,
+                     *             "context_window": 200000,
+                     *             "sections": [],
+                     *             "categories": {
+                     *               "divergence": 200,
+                     *               "cluster": 400,
+                     *               "single": 300,
+                     *               "session": 200,
+                     *               "badges": 50
+                     *             },
+                     *             "recency": {
+                     *               "hour": 1.3,
+                     *               "day": 1.2,
+                     *               "week": 1.1,
+                     *               "month": 1,
+                     *               "quarter": 0.9,
+                     *               "older": 0.8
+                     *             },
+                     *             "scopes": {
+                     *               "universal": 300,
+                     *               "language": 300,
+                     *               "project": 400,
+                     *               "reserve": 200,
+                     *               "done": 300,
+                     *               "decided": 200,
+                     *               "open": 300,
+                     *               "asked_universal": 150,
+                     *               "asked_language": 150,
+                     *               "asked_project": 200
+                     *             },
+                     *             "shorten_above": 0,
+                     *             "shorten_to": 80,
+                     *             "announce_empty": false,
+                     *             "embedding_required": false,
+                     *             "answers_per_session": 0,
+                     *             "session_tokens": 0,
+                     *             "opt_out_token": "#notacit",
+                     *             "deadline_ms": 400,
+                     *             "budgets": {
+                     *               "start": 2000,
+                     *               "prompt": 800,
+                     *               "action": 200,
+                     *               "failure": 300,
+                     *               "compaction": 1500,
+                     *               "subagent": 600,
+                     *               "on_demand": 1000
+                     *             },
+                     *             "allot": {
+                     *               "start": {},
+                     *               "prompt": {},
+                     *               "failure": {},
+                     *               "subagent": {},
+                     *               "on_demand": {},
+                     *               "hand_on": true
+                     *             },
+                     *             "typed": {
+                     *               "semantic": 0.4,
+                     *               "recency": 0.2,
+                     *               "importance": 0.15,
+                     *               "access": 0.1,
+                     *               "kind": 0.15
+                     *             },
+                     *             "floors": {
+                     *               "similarity": {},
+                     *               "certain": 0,
+                     *               "ratio": 0,
+                     *               "cosine": 0,
+                     *               "importance": 0,
+                     *               "by_task": false
+                     *             },
+                     *             "thresholds": {
+                     *               "start": 0,
+                     *               "prompt": 0.4133,
+                     *               "action": 0.5,
+                     *               "failure": 0.4,
+                     *               "compaction": 0,
+                     *               "subagent": 0.45,
+                     *               "on_demand": 0.28
+                     *             },
+                     *             "reranker": {
+                     *               "provider": "off",
+                     *               "model": "",
+                     *               "least": 0.1,
+                     *               "candidates": 8
+                     *             },
+                     *             "sparse": {
+                     *               "provider": "off",
+                     *               "model": ""
+                     *             },
+                     *             "anticipate": {
+                     *               "provider": "off",
+                     *               "model": "",
+                     *               "endpoint": "",
+                     *               "api_key_env": "",
+                     *               "tokens_per_day": 300000,
+                     *               "most_output_tokens": 600,
+                     *               "timeout_ms": 60000
+                     *             },
+                     *             "judge": {
+                     *               "provider": "off",
+                     *               "model": "",
+                     *               "endpoint": "",
+                     *               "api_key_env": "",
+                     *               "tokens_per_day": 300000,
+                     *               "most_output_tokens": 600,
+                     *               "deadline_ms": 1500,
+                     *               "sure": 0.42,
+                     *               "least": 0.3
+                     *             }
+                     *           },
+                     *           "last_seen_ms": null
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Agents"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_agents_name: {
+    get_agent: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description name of the agent */
+                /**
+                 * @description name of the agent
+                 * @example reviewer
+                 */
                 name: string;
             };
             cookie?: never;
@@ -11129,14 +18396,192 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "agent": {
+                     *         "name": "reviewer",
+                     *         "memory_injection_overridden": true,
+                     *         "overridden": [
+                     *           "recall.level"
+                     *         ],
+                     *         "memory_injection": {
+                     *           "enabled": true,
+                     *           "level": "quiet",
+                     *           "shadow": false,
+                     *           "holdout": 0,
+                     *           "spaces": [
+                     *             "semantic",
+                     *             "lexical"
+                     *           ],
+                     *           "spaces_prompt": [
+                     *             "semantic",
+                     *             "character"
+                     *           ],
+                     *           "spaces_on_demand": [
+                     *             "semantic",
+                     *             "lexical"
+                     *           ],
+                     *           "candidates_per_space": 32,
+                     *           "shortlist": 12,
+                     *           "max_items": 8,
+                     *           "whole_start": 2,
+                     *           "kinds": [],
+                     *           "failure_kinds": [],
+                     *           "fuse": "fitted",
+                     *           "score": "situation",
+                     *           "start_pool": "need",
+                     *           "order": "diverse",
+                     *           "render": "lines",
+                     *           "placement": "default",
+                     *           "refresh_similarity_first": 0.45,
+                     *           "refresh_similarity_later": 0.55,
+                     *           "refresh_top": 3,
+                     *           "answer_share": 0.25,
+                     *           "question_cosine": 0.35,
+                     *           "follow_ups": true,
+                     *           "reinject_after": 0,
+                     *           "semantic_threshold": 0,
+                     *           "history_blocks": null,
+                     *           "tell_memory_add": "auto",
+                     *           "nudge": "auto",
+                     *           "subagents": {},
+                     *           "blocking": false,
+                     *           "pinned_kinds": [],
+                     *           "ambient_enabled": false,
+                     *           "pinned_limit": 3,
+                     *           "pinned_sort": "recent",
+                     *           "min_prompt_chars": 0,
+                     *           "max_session_memories": 0,
+                     *           "adjust_budget": [
+                     *             "prompt",
+                     *             "window"
+                     *           ],
+                     *           "min_budget": 200,
+                     *           "context_window": 200000,
+                     *           "sections": [],
+                     *           "categories": {
+                     *             "divergence": 200,
+                     *             "cluster": 400,
+                     *             "single": 300,
+                     *             "session": 200,
+                     *             "badges": 50
+                     *           },
+                     *           "recency": {
+                     *             "hour": 1.3,
+                     *             "day": 1.2,
+                     *             "week": 1.1,
+                     *             "month": 1,
+                     *             "quarter": 0.9,
+                     *             "older": 0.8
+                     *           },
+                     *           "scopes": {
+                     *             "universal": 300,
+                     *             "language": 300,
+                     *             "project": 400,
+                     *             "reserve": 200,
+                     *             "done": 300,
+                     *             "decided": 200,
+                     *             "open": 300,
+                     *             "asked_universal": 150,
+                     *             "asked_language": 150,
+                     *             "asked_project": 200
+                     *           },
+                     *           "shorten_above": 0,
+                     *           "shorten_to": 80,
+                     *           "announce_empty": false,
+                     *           "embedding_required": false,
+                     *           "answers_per_session": 0,
+                     *           "session_tokens": 0,
+                     *           "opt_out_token": "#notacit",
+                     *           "deadline_ms": 400,
+                     *           "budgets": {
+                     *             "start": 2000,
+                     *             "prompt": 800,
+                     *             "action": 200,
+                     *             "failure": 300,
+                     *             "compaction": 1500,
+                     *             "subagent": 600,
+                     *             "on_demand": 1000
+                     *           },
+                     *           "allot": {
+                     *             "start": {},
+                     *             "prompt": {},
+                     *             "failure": {},
+                     *             "subagent": {},
+                     *             "on_demand": {},
+                     *             "hand_on": true
+                     *           },
+                     *           "typed": {
+                     *             "semantic": 0.4,
+                     *             "recency": 0.2,
+                     *             "importance": 0.15,
+                     *             "access": 0.1,
+                     *             "kind": 0.15
+                     *           },
+                     *           "floors": {
+                     *             "similarity": {},
+                     *             "certain": 0,
+                     *             "ratio": 0,
+                     *             "cosine": 0,
+                     *             "importance": 0,
+                     *             "by_task": false
+                     *           },
+                     *           "thresholds": {
+                     *             "start": 0,
+                     *             "prompt": 0.4133,
+                     *             "action": 0.5,
+                     *             "failure": 0.4,
+                     *             "compaction": 0,
+                     *             "subagent": 0.45,
+                     *             "on_demand": 0.28
+                     *           },
+                     *           "reranker": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "least": 0.1,
+                     *             "candidates": 8
+                     *           },
+                     *           "sparse": {
+                     *             "provider": "off",
+                     *             "model": ""
+                     *           },
+                     *           "anticipate": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "endpoint": "",
+                     *             "api_key_env": "",
+                     *             "tokens_per_day": 300000,
+                     *             "most_output_tokens": 600,
+                     *             "timeout_ms": 60000
+                     *           },
+                     *           "judge": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "endpoint": "",
+                     *             "api_key_env": "",
+                     *             "tokens_per_day": 300000,
+                     *             "most_output_tokens": 600,
+                     *             "deadline_ms": 1500,
+                     *             "sure": 0.42,
+                     *             "least": 0.3
+                     *           }
+                     *         },
+                     *         "last_seen_ms": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneAgent"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    patch_agents_name: {
+    change_agent: {
         parameters: {
             query?: never;
             header?: {
@@ -11144,7 +18589,10 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description name of the agent */
+                /**
+                 * @description name of the agent
+                 * @example reviewer
+                 */
                 name: string;
             };
             cookie?: never;
@@ -11162,11 +18610,194 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "agent": {
+                     *         "name": "reviewer",
+                     *         "memory_injection_overridden": true,
+                     *         "overridden": [
+                     *           "recall.level"
+                     *         ],
+                     *         "memory_injection": {
+                     *           "enabled": true,
+                     *           "level": "quiet",
+                     *           "shadow": false,
+                     *           "holdout": 0,
+                     *           "spaces": [
+                     *             "semantic",
+                     *             "lexical"
+                     *           ],
+                     *           "spaces_prompt": [
+                     *             "semantic",
+                     *             "character"
+                     *           ],
+                     *           "spaces_on_demand": [
+                     *             "semantic",
+                     *             "lexical"
+                     *           ],
+                     *           "candidates_per_space": 32,
+                     *           "shortlist": 12,
+                     *           "max_items": 8,
+                     *           "whole_start": 2,
+                     *           "kinds": [],
+                     *           "failure_kinds": [],
+                     *           "fuse": "fitted",
+                     *           "score": "situation",
+                     *           "start_pool": "need",
+                     *           "order": "diverse",
+                     *           "render": "lines",
+                     *           "placement": "default",
+                     *           "refresh_similarity_first": 0.45,
+                     *           "refresh_similarity_later": 0.55,
+                     *           "refresh_top": 3,
+                     *           "answer_share": 0.25,
+                     *           "question_cosine": 0.35,
+                     *           "follow_ups": true,
+                     *           "reinject_after": 0,
+                     *           "semantic_threshold": 0,
+                     *           "history_blocks": null,
+                     *           "tell_memory_add": "auto",
+                     *           "nudge": "auto",
+                     *           "subagents": {},
+                     *           "blocking": false,
+                     *           "pinned_kinds": [],
+                     *           "ambient_enabled": false,
+                     *           "pinned_limit": 3,
+                     *           "pinned_sort": "recent",
+                     *           "min_prompt_chars": 0,
+                     *           "max_session_memories": 0,
+                     *           "adjust_budget": [
+                     *             "prompt",
+                     *             "window"
+                     *           ],
+                     *           "min_budget": 200,
+                     *           "context_window": 200000,
+                     *           "sections": [],
+                     *           "categories": {
+                     *             "divergence": 200,
+                     *             "cluster": 400,
+                     *             "single": 300,
+                     *             "session": 200,
+                     *             "badges": 50
+                     *           },
+                     *           "recency": {
+                     *             "hour": 1.3,
+                     *             "day": 1.2,
+                     *             "week": 1.1,
+                     *             "month": 1,
+                     *             "quarter": 0.9,
+                     *             "older": 0.8
+                     *           },
+                     *           "scopes": {
+                     *             "universal": 300,
+                     *             "language": 300,
+                     *             "project": 400,
+                     *             "reserve": 200,
+                     *             "done": 300,
+                     *             "decided": 200,
+                     *             "open": 300,
+                     *             "asked_universal": 150,
+                     *             "asked_language": 150,
+                     *             "asked_project": 200
+                     *           },
+                     *           "shorten_above": 0,
+                     *           "shorten_to": 80,
+                     *           "announce_empty": false,
+                     *           "embedding_required": false,
+                     *           "answers_per_session": 0,
+                     *           "session_tokens": 0,
+                     *           "opt_out_token": "#notacit",
+                     *           "deadline_ms": 400,
+                     *           "budgets": {
+                     *             "start": 2000,
+                     *             "prompt": 800,
+                     *             "action": 200,
+                     *             "failure": 300,
+                     *             "compaction": 1500,
+                     *             "subagent": 600,
+                     *             "on_demand": 1000
+                     *           },
+                     *           "allot": {
+                     *             "start": {},
+                     *             "prompt": {},
+                     *             "failure": {},
+                     *             "subagent": {},
+                     *             "on_demand": {},
+                     *             "hand_on": true
+                     *           },
+                     *           "typed": {
+                     *             "semantic": 0.4,
+                     *             "recency": 0.2,
+                     *             "importance": 0.15,
+                     *             "access": 0.1,
+                     *             "kind": 0.15
+                     *           },
+                     *           "floors": {
+                     *             "similarity": {},
+                     *             "certain": 0,
+                     *             "ratio": 0,
+                     *             "cosine": 0,
+                     *             "importance": 0,
+                     *             "by_task": false
+                     *           },
+                     *           "thresholds": {
+                     *             "start": 0,
+                     *             "prompt": 0.4133,
+                     *             "action": 0.5,
+                     *             "failure": 0.4,
+                     *             "compaction": 0,
+                     *             "subagent": 0.45,
+                     *             "on_demand": 0.28
+                     *           },
+                     *           "reranker": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "least": 0.1,
+                     *             "candidates": 8
+                     *           },
+                     *           "sparse": {
+                     *             "provider": "off",
+                     *             "model": ""
+                     *           },
+                     *           "anticipate": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "endpoint": "",
+                     *             "api_key_env": "",
+                     *             "tokens_per_day": 300000,
+                     *             "most_output_tokens": 600,
+                     *             "timeout_ms": 60000
+                     *           },
+                     *           "judge": {
+                     *             "provider": "off",
+                     *             "model": "",
+                     *             "endpoint": "",
+                     *             "api_key_env": "",
+                     *             "tokens_per_day": 300000,
+                     *             "most_output_tokens": 600,
+                     *             "deadline_ms": 1500,
+                     *             "sure": 0.42,
+                     *             "least": 0.3
+                     *           }
+                     *         },
+                     *         "last_seen_ms": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneAgent"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     get_status: {
@@ -11184,11 +18815,64 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "version": "0.1.0",
+                     *       "home": "/home/ana/home",
+                     *       "preset": "focused",
+                     *       "store": {
+                     *         "memories_active": 6,
+                     *         "memories_total": 10,
+                     *         "projects": 1,
+                     *         "sessions": 2,
+                     *         "exposures": 4,
+                     *         "traces": 5,
+                     *         "handovers_pending": 0,
+                     *         "vectors": 10,
+                     *         "vectors_missing": 0,
+                     *         "size_bytes": 2480248,
+                     *         "schema_version": 12
+                     *       },
+                     *       "embedder": "all-minilm-l6-v2-int8@1/384",
+                     *       "warnings": [],
+                     *       "silences": [
+                     *         {
+                     *           "surface": "action",
+                     *           "cause": "in_context",
+                     *           "count": 1
+                     *         },
+                     *         {
+                     *           "surface": "prompt",
+                     *           "cause": "in_context",
+                     *           "count": 1
+                     *         }
+                     *       ],
+                     *       "injections": 3,
+                     *       "recent": 5,
+                     *       "sessions_cached": 2,
+                     *       "recall_enabled": true,
+                     *       "shadow": false,
+                     *       "extractor": null,
+                     *       "anticipation": null,
+                     *       "judge": null,
+                     *       "sync": null,
+                     *       "silence": [
+                     *         [
+                     *           "the session already holds what is relevant",
+                     *           2
+                     *         ]
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["EngineStatus"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_health: {
@@ -11206,11 +18890,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "version": "0.1.0",
+                     *       "checks": [
+                     *         {
+                     *           "name": "store",
+                     *           "ok": true,
+                     *           "detail": "",
+                     *           "hint": ""
+                     *         },
+                     *         {
+                     *           "name": "warnings",
+                     *           "ok": true,
+                     *           "detail": "",
+                     *           "hint": ""
+                     *         }
+                     *       ],
+                     *       "store": {
+                     *         "memories_active": 6,
+                     *         "memories_total": 10,
+                     *         "projects": 1,
+                     *         "sessions": 2,
+                     *         "exposures": 4,
+                     *         "traces": 5,
+                     *         "handovers_pending": 0,
+                     *         "vectors": 10,
+                     *         "vectors_missing": 0,
+                     *         "size_bytes": 2480248,
+                     *         "schema_version": 12
+                     *       },
+                     *       "counters": {}
+                     *     }
+                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_metrics: {
@@ -11228,14 +18950,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example # HELP tacit_requests_total Requests answered by this process.
+                     *     # TYPE tacit_requests_total counter
+                     *     tacit_requests_total 0
+                     */
                     "text/plain": string;
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_openapi_json: {
+    get_openapi: {
         parameters: {
             query?: never;
             header?: never;
@@ -11250,11 +18981,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "openapi": "3.1.0",
+                     *       "info": {
+                     *         "title": "Tacit",
+                     *         "version": "0.1.0",
+                     *         "description": "What `docs/reference/api.md` describes. Times are milliseconds since the epoch.",
+                     *         "license": {
+                     *           "name": "MIT",
+                     *           "identifier": "MIT"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Document"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_stats: {
@@ -11272,21 +19021,64 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "store": {
+                     *         "by_kind": {
+                     *           "fact": 3,
+                     *           "preference": 2,
+                     *           "decision": 1
+                     *         },
+                     *         "by_status": {
+                     *           "active": 6,
+                     *           "retired": 2,
+                     *           "superseded": 2
+                     *         },
+                     *         "by_scope": {
+                     *           "project:shop-73774d71f4": 6
+                     *         },
+                     *         "stated": 6,
+                     *         "used": 1,
+                     *         "restated": 2
+                     *       },
+                     *       "impact": {
+                     *         "shown": 0,
+                     *         "used": 0,
+                     *         "before": 0,
+                     *         "control_shown": 0,
+                     *         "control_used": 0,
+                     *         "tokens": 0,
+                     *         "tokens_used": 0,
+                     *         "sessions": 0,
+                     *         "by_cue": {},
+                     *         "by_surface": {}
+                     *       },
+                     *       "rate": null,
+                     *       "baseline": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["StoreUse"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_stats_timeline: {
+    get_charts: {
         parameters: {
             query?: {
                 /** @description from this time on; default: 30 days, or 2 by the hour */
                 since_ms?: number;
                 /** @description before this time; default: now */
                 until_ms?: number;
-                /** @description length of a bucket (UTC); at most 800 buckets */
+                /**
+                 * @description length of a bucket (UTC); at most 800 buckets
+                 * @example day
+                 */
                 bucket?: "hour" | "day";
             };
             header?: never;
@@ -11301,14 +19093,96 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "series": {
+                     *         "since_ms": 1793059200000,
+                     *         "until_ms": 1795719471119,
+                     *         "bucket_ms": 86400000,
+                     *         "recalls": 5,
+                     *         "complete": true,
+                     *         "buckets": [
+                     *           {
+                     *             "at_ms": 1793059200000,
+                     *             "injections": 0,
+                     *             "silences": 0,
+                     *             "memories": 0,
+                     *             "p50_ms": 0,
+                     *             "p95_ms": 0,
+                     *             "tokens": {},
+                     *             "useful": 0,
+                     *             "wrong": 0,
+                     *             "precision": null
+                     *           },
+                     *           {
+                     *             "at_ms": 1793145600000,
+                     *             "injections": 0,
+                     *             "silences": 0,
+                     *             "memories": 0,
+                     *             "p50_ms": 0,
+                     *             "p95_ms": 0,
+                     *             "tokens": {},
+                     *             "useful": 0,
+                     *             "wrong": 0,
+                     *             "precision": null
+                     *           }
+                     *         ],
+                     *         "latency": [
+                     *           {
+                     *             "surface": "action",
+                     *             "count": 1,
+                     *             "p50_ms": 46.613,
+                     *             "p95_ms": 46.613,
+                     *             "p99_ms": 46.613
+                     *           },
+                     *           {
+                     *             "surface": "prompt",
+                     *             "count": 3,
+                     *             "p50_ms": 9.001,
+                     *             "p95_ms": 34.714,
+                     *             "p99_ms": 34.714
+                     *           }
+                     *         ],
+                     *         "silences": [
+                     *           {
+                     *             "reason": "everything that passed is in context already",
+                     *             "cause": "in_context",
+                     *             "count": 2
+                     *           }
+                     *         ],
+                     *         "kinds": {
+                     *           "preference": 124,
+                     *           "decision": 34,
+                     *           "fact": 21
+                     *         },
+                     *         "feedback": {
+                     *           "useful": 1,
+                     *           "wrong": 0,
+                     *           "missed": 0,
+                     *           "precision": 1
+                     *         },
+                     *         "used": {
+                     *           "shown": 0,
+                     *           "used": 0,
+                     *           "rate": null,
+                     *           "baseline": null
+                     *         },
+                     *         "cache": []
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SeriesView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_stats_holdout: {
+    get_holdout: {
         parameters: {
             query?: {
                 /** @description from this time on; left out = 90 days */
@@ -11328,14 +19202,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "holdout": {
+                     *         "share": 0,
+                     *         "sessions_with": 0,
+                     *         "sessions_without": 0,
+                     *         "enough": false,
+                     *         "contrasts": []
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["HoldoutView"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_rescan: {
+    rescan: {
         parameters: {
             query?: never;
             header?: never;
@@ -11354,14 +19243,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "rows": {},
+                     *       "files": {},
+                     *       "left": [],
+                     *       "dry_run": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Rescan"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_backup: {
+    create_backup: {
         parameters: {
             query?: never;
             header?: never;
@@ -11380,14 +19285,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "target": "/home/ana/tacit-2026-11-26.db"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Target"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            /** @description There is no room for the copy. No space is left on the device. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
-    get_check: {
+    list_backups: {
         parameters: {
             query?: never;
             header?: never;
@@ -11402,14 +19328,137 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "copies": [
+                     *         {
+                     *           "path": "/home/ana/tacit-2026-11-26.db",
+                     *           "origin": "requested",
+                     *           "bytes": 368640,
+                     *           "at_ms": 1795719477030
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Copies"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    restore_backup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Restore"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "source": "/home/ana/tacit-2026-11-26.db",
+                     *       "former": null,
+                     *       "recovered": null,
+                     *       "dry_run": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Restored"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can replace your store by another one. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such file. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A newer Tacit wrote the backup. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Nothing of it can be read. Tacit or its store failed; `code` says how. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    check_store: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "problems": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Problems"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    get_jobs: {
+    list_jobs: {
         parameters: {
             query?: never;
             header?: never;
@@ -11424,14 +19473,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "jobs": [
+                     *         {
+                     *           "name": "reindex",
+                     *           "state": "done",
+                     *           "done": 0,
+                     *           "whole": 0,
+                     *           "began_ms": 1795719471246,
+                     *           "ended_ms": 1795719471251,
+                     *           "problems": [],
+                     *           "error": "",
+                     *           "hint": ""
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Jobs"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    post_jobs: {
+    begin_job: {
         parameters: {
             query?: never;
             header?: never;
@@ -11450,14 +19520,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "job": {
+                     *         "name": "reindex",
+                     *         "state": "running",
+                     *         "done": 0,
+                     *         "whole": 0,
+                     *         "began_ms": 1795719471246,
+                     *         "ended_ms": null,
+                     *         "problems": [],
+                     *         "error": "",
+                     *         "hint": ""
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OneJob"];
                 };
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    post_hook_plain: {
+    report_event: {
         parameters: {
             query?: never;
             header?: {
@@ -11479,29 +19572,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "context": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *       "surface": "prompt",
+                     *       "memory_ids": [
+                     *         "mem_01m6pv0z8c5r1tq9"
+                     *       ],
+                     *       "tokens": 41,
+                     *       "notice": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentReply"];
                     "text/plain": "";
                 };
             };
-            /** @description the daemon is busy; no body; go on without memory */
+            /** @description The event cannot be read; `detail` names the field. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            /** @description The event failed. There is no body: go on without memory. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The daemon is busy. There is no body: go on without memory. */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description the deadline passed; no body; go on without memory */
+            /** @description The deadline passed. There is no body: go on without memory. */
             504: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
         };
     };
-    post_hook_library: {
+    report_library_event: {
         parameters: {
             query?: never;
             header?: {
@@ -11523,26 +19644,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "system": "",
+                     *       "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *       "texts": {},
+                     *       "notice": ""
+                     *     }
+                     */
                     "application/json": components["schemas"]["LibraryReply"];
                     "text/plain": "";
                 };
             };
-            /** @description the daemon is busy; no body; go on without memory */
+            /** @description The event cannot be read; `detail` names the field. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            /** @description The event failed. There is no body: go on without memory. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The daemon is busy. There is no body: go on without memory. */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description the deadline passed; no body; go on without memory */
+            /** @description The deadline passed. There is no body: go on without memory. */
             504: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
         };
     };
 }

@@ -66,8 +66,8 @@ export function Changes() {
           onChange={(value) => put("scope", value)}
           w={180}
         />
-        <TextInput type="date" aria-label="From this day on" value={from ?? ""} onChange={(event) => put("from", event.currentTarget.value)} w={150} />
-        <TextInput type="date" aria-label="Until this day" value={to ?? ""} onChange={(event) => put("to", event.currentTarget.value)} w={150} />
+        <TextInput type="date" aria-label="From this day on" leftSection={<span className="faint">from</span>} leftSectionWidth={44} value={from ?? ""} onChange={(event) => put("from", event.currentTarget.value)} w={180} />
+        <TextInput type="date" aria-label="Until this day" leftSection={<span className="faint">until</span>} leftSectionWidth={44} value={to ?? ""} onChange={(event) => put("to", event.currentTarget.value)} w={180} />
       </div>
       <Pages of={log} rows={(page) => page.changes} empty={<Empty title={Object.keys(filter).length > 0 ? "No change fits" : "Nothing was written yet"} text={Object.keys(filter).length > 0 ? "Take a filter away." : "Each change of a memory appears here, with its reason."} />}>
         {(entries) => <Log changes={together(entries)} />}
@@ -139,7 +139,7 @@ function Entry({ entry: { memory, before, reason } }: { entry: ChangeEntry }) {
         {(before === null ? memory.status !== "active" : before.status !== memory.status) && <State name={memory.status} />}
       </p>
       <p className="faint">
-        {[before === null ? "added" : "", reason, ...others, scopeOf(memory.scope)].filter((words) => words !== "").join(" · ")}
+        {[reason, ...others, scopeOf(memory.scope)].join(" · ")}
       </p>
     </div>
   );
