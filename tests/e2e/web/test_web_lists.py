@@ -201,7 +201,11 @@ def test_sessions_are_named_by_their_first_prompt_and_found_by_it(go, web_home):
     sessions = page.locator("a.session")
     expect(sessions.first).to_contain_text(named["title"])
     assert 0 < sessions.count() < len(all_of_them)
-    folder = next(row["project"] for row in web_home.api("/v1/projects")["projects"] if row["project"]["name"] == "atlas")
+    folder = next(
+        row["project"]
+        for row in web_home.api("/v1/projects")["projects"]
+        if row["project"]["name"] == "atlas"
+    )
     page.get_by_role("textbox", name="Search sessions").fill("")
     page.get_by_role("textbox", name="Project").click()
     page.get_by_role("option", name="atlas").click()

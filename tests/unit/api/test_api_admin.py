@@ -120,7 +120,9 @@ def test_search_relations_graph_exposures(client, shop):
     assert {"source": ids[0], "target": ids[1], "type": "related_to", "weight": 0.5} in whole["edges"]
     around = ask(client, "GET", f"/v1/graph?around={ids[0]}")["graph"]
     assert ([node["id"] for node in around["nodes"]], len(around["edges"])) == ([ids[0], ids[1]], 1)
-    assert [node["id"] for node in ask(client, "GET", f"/v1/graph?around={ids[2]}")["graph"]["nodes"]] == [ids[2]]
+    assert [node["id"] for node in ask(client, "GET", f"/v1/graph?around={ids[2]}")["graph"]["nodes"]] == [
+        ids[2]
+    ]
     assert ask(client, "GET", "/v1/graph?around=mem_nobody", status=404)
     handed = ask(client, "GET", f"/v1/memories/{ids[1]}/exposures")["exposures"]
     assert [one["used"] for one in handed] == [None]
@@ -207,7 +209,9 @@ def test_recalls_are_listed_shown_replayed_and_judged(client, engine, shop):
     assert ask(client, "GET", f"/v1/timeline?session={rows[0]['session']}&text=BILLING")["recalls"] == rows
     assert ask(client, "GET", f"/v1/timeline?cwd={folder}&until_ms={rows[0]['at_ms']}")["recalls"] == []
     assert ask(client, "GET", f"/v1/timeline?memory={ids[1]}")["recalls"] == rows
-    other = ask(client, "POST", "/v1/remember", status=201, json={"content": "Bikes are red.", "scope": "universal"})
+    other = ask(
+        client, "POST", "/v1/remember", status=201, json={"content": "Bikes are red.", "scope": "universal"}
+    )
     unasked = other["changes"][0]["memory"]["id"]
     assert ask(client, "GET", f"/v1/timeline?memory={unasked}")["recalls"] == []
     shown = ask(client, "GET", f"/v1/traces/{name}")
@@ -257,7 +261,10 @@ def test_sessions_turn_by_turn(client, shop):
     row = next(one for one in rows if one["project_root"] == str(folder))
     assert (row["turn"], row["exposures"] > 0, row["tokens"] > 0) == (1, True, True)
     assert row["title"] == "Which billing port do I use?"
-    found = [ask(client, "GET", f"/v1/sessions?cwd={folder}&text={text}")["sessions"] for text in ("PORT which", "shop", "bike")]
+    found = [
+        ask(client, "GET", f"/v1/sessions?cwd={folder}&text={text}")["sessions"]
+        for text in ("PORT which", "shop", "bike")
+    ]
     assert found == [[row], [row], []]
     page = ask(client, "GET", "/v1/sessions?limit=1")
     if page["next_cursor"]:

@@ -144,7 +144,9 @@ class ListSessions(Page):
 
     cwd: Folder = Field(default="", description="only sessions of this folder's project")
     text: str = Field(
-        default="", max_length=1000, description="only with all of these words in the first prompt, project, agent or name"
+        default="",
+        max_length=1000,
+        description="only with all of these words in the first prompt, project, agent or name",
     )
 
 
