@@ -274,6 +274,15 @@ class Loss(TypedDict):
     detail: str
 
 
+class Mark(TypedDict):
+    """Something that charts are annotated with."""
+
+    at_ms: int
+    what: Literal["settings", "import"]
+    about: list[str]
+    count: int
+
+
 class NamingStatus(TypedDict):
     """Cost and results of a model that names memories, in the pause or at the prompt."""
 
@@ -341,6 +350,7 @@ class Series(TypedDict):
     feedback: FeedbackCounts
     used: Use
     cache: list[CacheShare]
+    marks: list[Mark]
 
 
 class SilenceCount(TypedDict):

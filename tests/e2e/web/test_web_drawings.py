@@ -70,8 +70,8 @@ def saying(nodes: int, edges: int | None = None):
 
 def test_the_axes_of_the_charts_have_round_steps(go):
     page = go("/ui/")
-    page.locator(".recharts-yAxis text").first.wait_for(state="attached")
-    for axis in page.locator(".recharts-yAxis").all():
+    page.locator(".recharts-yAxis-tick-labels text").first.wait_for(state="attached")
+    for axis in page.locator(".recharts-yAxis-tick-labels").all():
         labels = axis.locator("text").all_text_contents()
         values = [float(label.split()[0].replace(",", "")) for label in labels]
         steps = {round(above - below, 6) for below, above in pairwise(values)}
