@@ -12,6 +12,8 @@ import { State } from "../../ui/State";
 import { dateOf, plural, scopeOf, whenOf } from "../../ui/words";
 import { Bulk, sayEach } from "./Bulk";
 
+const PINNED = <IconPinFilled size={15} />;
+const LOOSE = <IconPin size={15} />;
 const ROW_PX = 38;
 const PHONE_ROW_PX = 64;
 const SORTED = [
@@ -54,7 +56,7 @@ export function MemoryList({ filter, filtered, order, setOrder, chosen, open: op
   }, [first, last, total]);
   const asked = useMemoryPages(filter, pages);
   // What is chosen as it is now: a change here, or of somebody else, made a new version of it.
-  const latest = new Map(asked.flatMap((one) => one.data?.memories ?? []).map((one) => [one.id, one]));
+  const latest = new Map(picked.size === 0 ? [] : asked.flatMap((one) => one.data?.memories ?? []).map((one) => [one.id, one]));
   const known = asked.find((one) => one.data !== undefined)?.data;
   const problem = asked.find((one) => one.error !== null)?.error;
   useEffect(() => {
@@ -176,7 +178,6 @@ interface RowProps {
 /** One line. It is drawn anew only when it is another one: the list moves under the wheel. */
 const Row = memo(function Row({ memory, index, chosen, picked, reachable, setAt, onKey, open, pick, pin }: RowProps) {
   const tabIndex = reachable ? 0 : -1;
-  const Pin = memory.pinned ? IconPinFilled : IconPin;
   return (
     <div className="memory-row" data-chosen={chosen || picked || undefined}>
       <input type="checkbox" aria-label={`Choose: ${memory.content.slice(0, 60)}`} checked={picked} tabIndex={tabIndex} onChange={(event) => pick(index, (event.nativeEvent as MouseEvent).shiftKey)} />
@@ -204,7 +205,7 @@ const Row = memo(function Row({ memory, index, chosen, picked, reachable, setAt,
         <time className="num faint" title={`stored ${whenOf(memory.created_at_ms)}`}>{dateOf(memory.created_at_ms)}</time>
       </button>
       <button type="button" className="memory-pin" aria-pressed={memory.pinned} aria-label={memory.pinned ? "Unpin" : "Pin"} title={memory.pinned ? "Pinned: packed first where a preset pins" : "Pin"} tabIndex={tabIndex} onClick={() => pin(memory)}>
-        <Pin size={15} />
+        {memory.pinned ? PINNED : LOOSE}
       </button>
     </div>
   );
