@@ -26,9 +26,9 @@ def _joined(rows: str) -> str:
 
 
 PASSWORD = _pattern(
-    r"""pass(?:word|wd|phrase|code|key)s? ¦ pass?words? ¦ pgpass ¦ (?:pre-)?shared keys? ¦ wpa keys? ¦ pwd ¦ pws? ¦ psk ¦ creds? ¦ credentials? ¦ secret (?:word|answer|question)s? ¦ security question
+    r"""pass(?:word|wd|phrase|code|key)s? ¦ pass?words? ¦ pgpass ¦ (?<=_)pass ¦ (?:pre-)?shared keys? ¦ wpa keys? ¦ pwd ¦ pws? ¦ psk ¦ creds? ¦ credentials? ¦ secret (?:word|answer|question)s? ¦ security question
     [\w-]{0,24}pass(?:wort|wörter)\w{0,4} ¦ [\w-]{0,24}kennw(?:ort|örter)\w{0,4} ¦ (?:wlan|netzwerk)-?schlüssel ¦ geheimwort\w{0,2} ¦ codewort ¦ losung ¦ zugangsdaten ¦ anmeldedaten ¦ passphrase
-    mots? de passe ¦ mdp ¦ clé (?:wifi|wi-fi|wpa\d?|réseau|partagée) ¦ phrases? (?:de passe|secrètes?) ¦ mot secret ¦ identifiants ¦ pass
+    mots? de passe ¦ mdp ¦ clé (?:wifi|wi-fi|wpa\d?|réseau|partagée) ¦ phrases? (?:de passe|secrètes?) ¦ mot secret ¦ identifiants ¦ (?:le|mon|ton|son|votre|champ|du) pass
     contraseñas? ¦ contrasenas? ¦ clave ¦ (?:el|nuevo) pass ¦ la pass ¦ credencial(?:es)? ¦ palabra secreta ¦ frase (?:secreta|de paso)
     senhas? ¦ palavras?-passe ¦ chave (?:da rede|do wi-?fi|compartilhada|partilhada) ¦ palavra secreta ¦ credencia(?:l|is) ¦ frase secreta
     [\w-]{0,12}парол\w{0,4} ¦ общ\w{2,3} ключ\w? ¦ ключ\w? (?:сети|wifi|вайфая|безопасности) ¦ пасс\w? ¦ пассворд\w? ¦ кодов\w{2,3} слов\w{1,3} ¦ секретн\w{2,3} слов\w{1,3} ¦ реквизит\w{1,3} доступа""",
@@ -133,10 +133,76 @@ PERSON = _pattern(
     "账号 ¦ 帐号 ¦ 用户名 ¦ 用户 ¦ 学号 ¦ ユーザー名?[はが：:]? ¦ アカウント名?[はが]? ¦ 아이디 ¦ 계정 ¦ 사번",
 )
 """Directly before a name of somebody or of a machine."""
-_HELD = """
-pas ¦ pwd ¦ pw ¦ psk ¦ cred ¦ secret ¦ shared key ¦ wpa ¦ question ¦ kennw ¦ geheim ¦ codewort ¦ losung ¦ zugang ¦ daten ¦ schlüssel ¦ mdp ¦ phrase ¦ mot ¦ clé ¦ identifi
+NAMELY = _pattern(
+    r"""is (?:literally|simply|just|still|actually) ¦ (?:was|been|got|is) (?:changed|reset|switched|updated) to ¦ namely ¦ (?:changed|reset|switched|updated|set) (?:it|the \w+) to ¦ replaced (?:it|the \w+) (?:with|by)
+    laute[tn]?(?: (?:jetzt|nun|übrigens|weiterhin|einfach))? ¦ lautete ¦ heißt(?: (?:jetzt|nun|übrigens))? ¦ heisst ¦ nämlich ¦ ist (?:nämlich|übrigens|einfach|schlicht) ¦ auf (?=[\w-]+ (?:geändert|gesetzt)) ¦ (?:geändert|gesetzt) (?:auf|in)
+    à savoir ¦ c['\u2019]est(?: (?:toujours|maintenant|juste))? ¦ est (?:tout simplement|simplement|toujours|resté|restée|devenu|juste) ¦ (?:changé|remplacé|modifié)e? (?:en|par|pour)
+    es (?:literalmente|simplemente|ahora|todavía|nada menos que) ¦ sigue siendo ¦ qued[oó] (?:en|como) ¦ (?:cambiad|actualizad|restablecid)[oa] (?:a|por) ¦ o sea ¦ le puse
+    é (?:literalmente|simplesmente|só) ¦ ficou(?: como)? ¦ continua(?: a ser| sendo)? ¦ eh ¦ ou seja ¦ (?:redefinid|trocad|alterad|mudad|atualizad)[oa] para
+    то есть ¦ остал(?:ся|ась|ось)(?: прежним)? ¦ (?:сменил\w{0,2}|помен\w{2,4}|изменил\w{0,2}|измен[её]н\w?) на ¦ такой:? ¦ простой: ¦ \u2014 это ¦ стоит ¦ у меня ¦ придумал\w?:?""",
+    r"""改成了? ¦ 改为 ¦ 设为 ¦ 设成 ¦ 设置为 ¦ 就是 ¦ 还是 ¦ 叫做? ¦ 换成了?
+    は ¦ が ¦ を ¦ ですが、 ¦ って ¦ 、
+    는 ¦ 은 ¦ 가 ¦ 이 ¦ 를 ¦ 을 ¦ 걸려 있어요,""",
+)
+"""Behind the name of a password, before nothing but the password."""
+AS = _pattern(
+    r"""as ¦ for
+    als
+    comme ¦ en tant que ¦ pour
+    como ¦ de
+    como ¦ de
+    в качестве ¦ как""",
+    "作为 ¦ 当作 ¦ として ¦ (?:으)?로",
+)
+"""Between a password and its name."""
+SET = _pattern(
+    r"""use ¦ used ¦ using ¦ put ¦ keep ¦ set ¦ chose ¦ choose ¦ enter ¦ try
+    nimm ¦ nehmt? ¦ nutz\w{1,2} ¦ verwend\w{1,3} ¦ gib ¦ setz\w? ¦ behalt\w?
+    garde[rz]? ¦ mets? ¦ mis ¦ mettre ¦ utilise[rz]? ¦ choisi\w{0,3} ¦ prends? ¦ essaye?
+    us[aeo] ¦ usar ¦ puse ¦ pon ¦ poner ¦ deja ¦ elegí ¦ prueba
+    us[aeo] ¦ usar ¦ coloc\w{1,3} ¦ mantém ¦ deixa ¦ põe ¦ bota ¦ tenta
+    используй\w{0,2} ¦ поставь\w{0,2} ¦ поставил\w? ¦ оставь\w{0,2} ¦ введи\w{0,2} ¦ возьми\w{0,2}""",
+    "用 ¦ 使用 ¦ 使 ¦ 사용",
+)
+"""To choose a password."""
+PHRASE = _pattern(
+    r"""(?:seed|recovery|backup|wallet|secret|pass)[ -]?phrases? ¦ seed words
+    passphrase ¦ merksatz ¦ passsatz ¦ wiederherstellungssatz ¦ wiederherstellungswörter
+    phrases? (?:de passe|secrètes?|de récupération|du \w+) ¦ la phrase
+    frases? (?:secreta|de paso|de recuperación|semilla|de contraseña) ¦ la frase
+    frases? (?:secreta|de recuperação|semente|de senha) ¦ frase-passe ¦ a frase
+    (?:парольн|секретн|кодов|резервн|сид|мнемоническ)\w{0,3}[ -]фраз\w ¦ сид-?фраз\w ¦ фраз\w (?:кошелька|восстановления)""",
+    "助记词 ¦ 密码短语 ¦ パスフレーズ ¦ リカバリーフレーズ ¦ 合言葉 ¦ 복구 ?문구 ¦ 암호문",
+)
+"""A secret of several words."""
+QUESTION = _pattern(
+    r"""security (?:question|answer)s? ¦ secret (?:word|question|answer)s? ¦ code ?word
+    geheimwort ¦ codewort ¦ sicherheitsfrage ¦ geheime frage ¦ losungswort ¦ kundenkennwort
+    mot secret ¦ question secrète ¦ question de sécurité ¦ mot de code ¦ mot de passe vocal
+    palabra (?:secreta|clave) ¦ pregunta (?:secreta|de seguridad)
+    palavra (?:secreta|-?chave de segurança) ¦ pergunta (?:secreta|de segurança)
+    кодов\w{2,3} слов\w{1,3} ¦ контрольн\w{2,3} (?:слов\w{1,3}|вопрос\w{0,3}) ¦ секретн\w{2,3} (?:слов\w{1,3}|вопрос\w{0,3})""",
+    "密保 ¦ 安全问题 ¦ 暗号 ¦ 秘密の質問 ¦ あいことば ¦ 合い?言葉 ¦ 보안 ?질문 ¦ 비밀 ?질문",
+)
+"""A word that somebody is asked for; most are plain."""
+ANSWER = _pattern(
+    r"""(?:is|was) ¦ answer(?:s|ed)?(?: they have on file)? is ¦ answered ¦ answer
+    (?:ist|lautet|heißt)(?: übrigens| einfach)? ¦ antworte[tn]? ¦ antwort ist
+    est ¦ c['\u2019]est ¦ réponse est ¦ répond\w{0,3} ¦ répéter mon mot de passe vocal
+    es ¦ respuesta es ¦ respond\w{1,3} ¦ contesté
+    é ¦ resposta é ¦ respond\w{1,3}
+    это ¦ ответил\w? ¦ ответ ¦ \u2014""",
+    "是 ¦ 答案是 ¦ は ¦ 、 ¦ 은 ¦ 는",
+)
+"""Before an answer."""
+_NAMES_HELD = """
+pas ¦ pwd ¦ pw ¦ security answer ¦ psk ¦ cred ¦ secret ¦ shared key ¦ wpa ¦ question ¦ kennw ¦ geheim ¦ codewort ¦ losung ¦ zugangsdaten ¦ anmeldedaten ¦ schlüssel ¦ mdp ¦ phrase ¦ mots de ¦ mot de ¦ mots secret ¦ clé ¦ identifi
+codewort ¦ code word ¦ codeword ¦ sicherheitsfrage ¦ losungswort ¦ mot secret ¦ pregunta ¦ pergunta ¦ фраз ¦ контрольн ¦ seed ¦ satz ¦ wiederherstellungsw ¦ 助记 ¦ 短语 ¦ フレーズ ¦ 문구 ¦ 密保 ¦ 安全问题 ¦ 質問 ¦ 질문
 contrase ¦ contrasena ¦ clave ¦ palabra ¦ frase ¦ senha ¦ palavra ¦ chave ¦ парол ¦ пасс ¦ ключ ¦ кодов ¦ секрет ¦ реквизит
 密码 ¦ 密碼 ¦ 口令 ¦ 凭 ¦ 暗号 ¦ 提取码 ¦ パス ¦ 合い言葉 ¦ 合言葉 ¦ あいことば ¦ 認証 ¦ 비밀번호 ¦ 비번 ¦ 암호 ¦ 패스
+"""
+_HELD = """
+zugang ¦ mot secret
 key ¦ token ¦ cookie ¦ pat ¦ serial ¦ seriennummer ¦ de serie ¦ de série ¦ webhook ¦ sk ¦ jeton ¦ clef ¦ licen ¦ llave ¦ segredo ¦ токен ¦ кук ¦ серийн ¦ лицензи
 密钥 ¦ 密鑰 ¦ 秘钥 ¦ 私钥 ¦ 令牌 ¦ 序列号 ¦ 注册码 ¦ 激活码 ¦ 授权码 ¦ 许可证 ¦ トークン ¦ キー ¦ 秘密鍵 ¦ シークレット ¦ シリアル ¦ クッキー ¦ ライセンス ¦ ウェブフック
 토큰 ¦ 키 ¦ 시크릿 ¦ 쿠키 ¦ 세션 ¦ 시리얼 ¦ 라이선스 ¦ 웹훅 ¦ pin ¦ puk ¦ otp ¦ tan ¦ code ¦ nip ¦ digo ¦ combination ¦ kombination ¦ код ¦ пин ¦ пук ¦ steam
@@ -153,5 +219,13 @@ kindersicherung ¦ porte ¦ portail ¦ coffre ¦ casier ¦ cadenas ¦ interphone
 armário ¦ cadeado ¦ garagem ¦ fechadura ¦ interfone ¦ двер ¦ домофон ¦ сейф ¦ сигнализаци ¦ шкаф ¦ зам ¦ ворот ¦ гараж ¦ подъезд ¦ калитк ¦ 门 ¦ 保险 ¦ 锁 ¦ 柜 ¦ 车库
 ドア ¦ 玄関 ¦ 金庫 ¦ ロッカー ¦ 鍵 ¦ ロック ¦ 南京錠 ¦ 현관 ¦ 금고 ¦ 사물함 ¦ 도어락 ¦ 자물쇠 ¦ 문 ¦ 출입 ¦ 월패드 ¦ 경비
 """
-KEYWORDS = tuple(part for row in _HELD.split("\n") for part in row.strip().split(" ¦ ") if part)
+
+
+def _parts(rows: str) -> tuple[str, ...]:
+    return tuple(part for row in rows.split("\n") for part in row.strip().split(" ¦ ") if part)
+
+
+NAME_KEYWORDS = _parts(_NAMES_HELD)
+"""In lower case, one of them is on every line in which `complements` finds something."""
+KEYWORDS = (*NAME_KEYWORDS, *_parts(_HELD))
 """In lower case, one of them is on every line in which `credentials` finds something."""

@@ -20,6 +20,7 @@ from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
 from tacit.model.scope import Scope
 from tacit.safety.assignments import ASSIGNMENTS
+from tacit.safety.complements import COMPLEMENTS
 from tacit.safety.credentials import CREDENTIALS
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.near_words import SHORT, pieces_near
@@ -38,6 +39,7 @@ _ALL: tuple[Shape | Finder, ...] = (
     *VALUE_SHAPES,
     ASSIGNMENTS,
     CREDENTIALS,
+    COMPLEMENTS,
 )
 
 
