@@ -1082,6 +1082,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/why-not": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tell why a recall does not give a memory: the stage that leaves it out, numbers, and changes that let it through. */
+        post: operations["why_not"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inject": {
         parameters: {
             query?: never;
@@ -1994,6 +2011,39 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AbsenceView
+         * @description Where a recall left a memory out.
+         */
+        AbsenceView: {
+            /**
+             * Stage
+             * @description name of the stage, as in a trace
+             */
+            stage: string;
+            /**
+             * Cause
+             * @description of the memory, or of the silence of the whole recall
+             */
+            cause: components["schemas"]["DropCause"] | components["schemas"]["SilenceCause"];
+            /**
+             * Value
+             * @description what was measured; null where nothing was
+             */
+            value: number | null;
+            /**
+             * Bound
+             * @description what it was held against
+             */
+            bound: number | null;
+            /** Detail */
+            detail: string;
+            /**
+             * Reason
+             * @description the cause in words
+             */
+            reason: string;
+        };
         /**
          * AddedMember
          * @description A member who was added or changed.
@@ -3142,7 +3192,7 @@ export interface components {
          * @description Why a memory was not handed over. What the fields of `DropReason` hold is said beside each cause.
          * @enum {string}
          */
-        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "similar" | "unchanged" | "too_many" | "no_room" | "host_cap";
+        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "out_of_scope" | "not_found" | "short_list" | "not_in_pool" | "older_digest" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "similar" | "unchanged" | "too_many" | "no_room" | "host_cap";
         /**
          * DropReason
          * @description Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words.
@@ -3757,7 +3807,7 @@ export interface components {
         };
         /**
          * Graph
-         * @description A bounded graph: nodes, newest first, and their edges, strongest first. `total` = nodes without the limit.
+         * @description A bounded graph: nodes, newest or nearest first, and their edges, strongest first. `total` = nodes without the limit.
          */
         Graph: {
             /** Nodes */
@@ -4087,7 +4137,7 @@ export interface components {
             session_id: string;
             /**
              * Cwd
-             * @description working folder: decides what may be seen
+             * @description working folder, or `user:NAME`: decides what may be seen
              * @default
              */
             cwd?: string;
@@ -4285,10 +4335,10 @@ export interface components {
          * @description One piece of long work.
          *
          *     Attributes:
-         *         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage, `import` is an import
-         *             that a request waits for; it is listed only while it runs.
+         *         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage; `backup`, `import`, `purge`
+         *             and `rescan` are listed only while they run.
          *         state: how it stands.
-         *         done, whole: vectors, steps of the check, or statements of the import; `whole` 0 = not known yet.
+         *         done, whole: vectors, steps of the check, pages of the backup, statements of the import, bytes of what is cleaned; `whole` 0 = not known yet.
          *         began_ms, ended_ms: since the epoch; None = it goes on.
          *         problems: what the check found, as sentences.
          *         error, hint: why it failed and what to do; "" = it did not.
@@ -4298,7 +4348,7 @@ export interface components {
              * Name
              * @enum {string}
              */
-            name: "check" | "import" | "reindex";
+            name: "backup" | "check" | "import" | "purge" | "reindex" | "rescan";
             /**
              * State
              * @enum {string}
@@ -4747,6 +4797,35 @@ export interface components {
              * @default
              */
             detail: string;
+        };
+        /**
+         * Mark
+         * @description Something that charts are annotated with.
+         *
+         *     Attributes:
+         *         at_ms: when.
+         *         what: settings were changed, or memories imported.
+         *         about: names of the settings, or the tools imported from.
+         *         count: how many memories were imported.
+         */
+        Mark: {
+            /** At Ms */
+            at_ms: number;
+            /**
+             * What
+             * @enum {string}
+             */
+            what: "settings" | "import";
+            /**
+             * About
+             * @default []
+             */
+            about: string[];
+            /**
+             * Count
+             * @default 0
+             */
+            count: number;
         };
         /**
          * MeasuredBar
@@ -5861,7 +5940,7 @@ export interface components {
             text?: string;
             /**
              * Cwd
-             * @description working folder: decides what may be seen
+             * @description working folder, or `user:NAME`: decides what may be seen
              * @default
              */
             cwd?: string;
@@ -5878,18 +5957,6 @@ export interface components {
              * @default null
              */
             budget_tokens?: number | null;
-            /**
-             * As Of Ms
-             * @description answer as of this time
-             * @default null
-             */
-            as_of_ms?: number | null;
-            /**
-             * Store Trace
-             * @description keep the trace for `why`; false = a dry run
-             * @default true
-             */
-            store_trace?: boolean;
             /**
              * Threshold
              * @description least relevance for an injection, instead of the setting
@@ -5969,10 +6036,16 @@ export interface components {
              */
             turn?: number;
             /**
-             * @description the session; its situation is used if none is given
+             * @description the session; its situation is used if none is given, and what was stated for it alone is seen
              * @default null
              */
             session?: components["schemas"]["SessionName"] | null;
+            /**
+             * Agent
+             * @description name of the agent: its own memories are seen, and its settings apply
+             * @default
+             */
+            agent?: string;
             /**
              * Held
              * @description ids of memories that the context already holds
@@ -5980,11 +6053,79 @@ export interface components {
              */
             held?: string[];
             /**
+             * As Of Ms
+             * @description answer as of this time
+             * @default null
+             */
+            as_of_ms?: number | null;
+            /**
+             * Store Trace
+             * @description keep the trace for `why`; false = a dry run
+             * @default true
+             */
+            store_trace?: boolean;
+            /**
              * Replay At
              * @description also repeat the decision at these thresholds
              * @default []
              */
             replay_at?: number[];
+        };
+        /**
+         * RecallNumbers
+         * @description What a recall measured of one memory, and the limits that it was held to; None = it was not measured.
+         *
+         *     Attributes:
+         *         spaces: what each space says.
+         *         place: place in the order of all candidates, from 1.
+         *         shortlist: how many of the first are judged.
+         *         relevance: as judged, 0-1.
+         *         threshold: least relevance of the surface.
+         *         tokens: of its line.
+         *         tokens_left: of the budget, when its turn came.
+         *         budget_tokens: of the whole block.
+         */
+        RecallNumbers: {
+            /**
+             * Spaces
+             * @default []
+             */
+            spaces: components["schemas"]["SpaceRank"][];
+            /**
+             * Place
+             * @default null
+             */
+            place: number | null;
+            /**
+             * Shortlist
+             * @default 0
+             */
+            shortlist: number;
+            /**
+             * Relevance
+             * @default null
+             */
+            relevance: number | null;
+            /**
+             * Threshold
+             * @default 0
+             */
+            threshold: number;
+            /**
+             * Tokens
+             * @default null
+             */
+            tokens: number | null;
+            /**
+             * Tokens Left
+             * @default null
+             */
+            tokens_left: number | null;
+            /**
+             * Budget Tokens
+             * @default 0
+             */
+            budget_tokens: number;
         };
         /**
          * RecallRow
@@ -6140,6 +6281,43 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * RemedyKind
+         * @description What a step changes. Which fields of `RemedyStep` it uses is said beside each.
+         * @enum {string}
+         */
+        RemedyKind: "setting" | "accept" | "confirm" | "scope" | "sensitivity" | "all_branches" | "when" | "pin" | "new_session" | "unmute" | "opt_in";
+        /**
+         * RemedyStepView
+         * @description One change. `target` and `value`: the setting and its new value, or what of the memory changes and to what.
+         */
+        RemedyStepView: {
+            kind: components["schemas"]["RemedyKind"];
+            /** Target */
+            target: string;
+            /** Value */
+            value: string | number | boolean | string[];
+            /**
+             * Text
+             * @description the change in words
+             */
+            text: string;
+            /**
+             * Command
+             * @description the command that makes it; empty where there is none
+             */
+            command: string;
+        };
+        /**
+         * RemedyView
+         * @description Changes that together let the memory through; the same recall was tried with them.
+         */
+        RemedyView: {
+            /** Steps */
+            steps: components["schemas"]["RemedyStepView"][];
+            /** Text */
+            text: string;
+        };
+        /**
          * Remember
          * @description Store a statement.
          * @example {
@@ -6175,7 +6353,7 @@ export interface components {
             when?: string | string[] | null;
             /**
              * Cwd
-             * @description working folder, for the project
+             * @description working folder, for the project; or `user:NAME`: for this user of your program alone
              * @default
              */
             cwd?: string;
@@ -6822,7 +7000,8 @@ export interface components {
          * Series
          * @description Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out.
          *
-         *     `recalls` = traces in that time; `complete` = False where older ones have gone already.
+         *     `recalls` = traces in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
+         *     imported in that time.
          */
         Series: {
             /** Since Ms */
@@ -6852,6 +7031,11 @@ export interface components {
              * @default []
              */
             cache: components["schemas"]["CacheShare"][];
+            /**
+             * Marks
+             * @default []
+             */
+            marks: components["schemas"]["Mark"][];
         };
         /**
          * SeriesView
@@ -6954,11 +7138,13 @@ export interface components {
         };
         /**
          * SessionRow
-         * @description One session. `exposures` = number of injected memories, `tokens` = their tokens.
+         * @description One session. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens.
          */
         SessionRow: {
             /** Key */
             key: string;
+            /** Title */
+            title: string;
             /** Host */
             host: string;
             /** Session Id */
@@ -7530,6 +7716,41 @@ export interface components {
             content: string;
             /** Memory Id */
             memory_id: string;
+        };
+        /**
+         * SpaceRank
+         * @description What one space says of a memory.
+         *
+         *     Attributes:
+         *         space: its name; `error` and `moment` are the rankings by an exact error and by the moment that a rule names.
+         *         rank: place in its ranking, from 1; None = it does not find the memory, or ranks nothing.
+         *         of: memories that it ranks.
+         *         proposes: how many of the first it proposes; 0 = it only measures.
+         *         score: as it ranks, or else as it measures; None = it says nothing of the memory.
+         */
+        SpaceRank: {
+            /** Space */
+            space: string;
+            /**
+             * Rank
+             * @default null
+             */
+            rank: number | null;
+            /**
+             * Of
+             * @default 0
+             */
+            of: number;
+            /**
+             * Proposes
+             * @default 0
+             */
+            proposes: number;
+            /**
+             * Score
+             * @default null
+             */
+            score: number | null;
         };
         /**
          * SpaceRow
@@ -9119,6 +9340,183 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * WhyNotRequest
+         * @description Ask why a recall does not give a memory.
+         */
+        WhyNotRequest: {
+            /**
+             * Text
+             * @description the query text; `action` and `failure` need a tool, command or file instead
+             * @default
+             */
+            text?: string;
+            /**
+             * Cwd
+             * @description working folder, or `user:NAME`: decides what may be seen
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Surface
+             * @description the surface that does not give it
+             * @default prompt
+             * @enum {string}
+             */
+            surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
+            /**
+             * Budget Tokens
+             * @description most tokens of the block
+             * @default null
+             */
+            budget_tokens?: number | null;
+            /**
+             * Threshold
+             * @description least relevance for an injection, instead of the setting
+             * @default null
+             */
+            threshold?: number | null;
+            /**
+             * Preset
+             * @description answer as this preset would
+             * @default null
+             */
+            preset?: string | null;
+            /**
+             * Previous
+             * @description end of the agent's last message, which a short prompt may accept
+             * @default
+             */
+            previous?: string;
+            /**
+             * Prompts
+             * @description the prompts before, newest last
+             * @default []
+             */
+            prompts?: string[];
+            /**
+             * Tools
+             * @description recent tool steps, newest last
+             * @default []
+             */
+            tools?: string[];
+            /**
+             * Files
+             * @description files in use, relative to the project
+             * @default []
+             */
+            files?: string[];
+            /**
+             * Tool
+             * @description `action` and `failure`: the called tool
+             * @default
+             */
+            tool?: string;
+            /**
+             * Command
+             * @description the command it runs
+             * @default
+             */
+            command?: string;
+            /**
+             * Paths
+             * @description the files it touches
+             * @default []
+             */
+            paths?: string[];
+            /**
+             * Written
+             * @description the text it writes
+             * @default
+             */
+            written?: string;
+            /**
+             * Finished
+             * @description `action`: the call has run; recall for what follows it
+             * @default false
+             */
+            finished?: boolean;
+            /**
+             * Error
+             * @description `failure`: the error of the call
+             * @default
+             */
+            error?: string;
+            /**
+             * Turn
+             * @description turn of the session
+             * @default 0
+             */
+            turn?: number;
+            /**
+             * @description the session; its situation is used if none is given, and what was stated for it alone is seen
+             * @default null
+             */
+            session?: components["schemas"]["SessionName"] | null;
+            /**
+             * Agent
+             * @description name of the agent: its own memories are seen, and its settings apply
+             * @default
+             */
+            agent?: string;
+            /**
+             * Held
+             * @description ids of memories that the context already holds
+             * @default []
+             */
+            held?: string[];
+            /**
+             * Memory
+             * @description id, or its beginning or ending
+             */
+            memory: string;
+            /**
+             * Trace
+             * @description id of a recorded recall; its surface, words, situation, session and folder are used, not those of the request
+             * @default
+             */
+            trace?: string;
+        };
+        /**
+         * WhyNotView
+         * @description Why a recall does not give a memory: the stage, numbers, and what would let it through.
+         */
+        WhyNotView: {
+            memory: components["schemas"]["MemoryView"];
+            surface: components["schemas"]["Surface"];
+            /** Preset */
+            preset: string;
+            /**
+             * Given
+             * @description whether the recall gives the memory
+             */
+            given: boolean;
+            /** @description where it was left out; null where it is given */
+            absence: components["schemas"]["AbsenceView"] | null;
+            numbers: components["schemas"]["RecallNumbers"];
+            /**
+             * Remedies
+             * @description the fewest changes first; each was tried
+             */
+            remedies: components["schemas"]["RemedyView"][];
+            /**
+             * Untried
+             * @description whether no change of the memory itself was tried, because its scope holds too many memories
+             */
+            untried: boolean;
+            /**
+             * Recorded Given
+             * @description whether the recorded recall gave it; null where none was asked about
+             */
+            recorded_given: boolean | null;
+            /** @description where the recorded recall left it out, as far as its record says */
+            recorded: components["schemas"]["AbsenceView"] | null;
+            /**
+             * Sentences
+             * @description the answer in short sentences
+             */
+            sentences: string[];
+        };
+        /**
          * WriteExport
          * @description An export, and where it goes.
          * @example {
@@ -9136,7 +9534,7 @@ export interface components {
             format?: "jsonl" | "markdown";
             /**
              * Cwd
-             * @description only memories visible from this folder; default: all
+             * @description only memories visible from this folder, or to `user:NAME`; default: all
              * @default
              */
             cwd?: string;
@@ -9492,7 +9890,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description only memories visible from this folder; default: all
+                 * @description only memories visible from this folder, or to `user:NAME`; default: all
                  * @example /work/shop
                  */
                 cwd?: string;
@@ -11164,6 +11562,8 @@ export interface operations {
                 kind?: string[];
                 /** @description only these states; `all` for any */
                 status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
+                /** @description only this memory and those at most two relations away, nearest first */
+                around?: string;
                 /**
                  * @description most nodes, the newest
                  * @example 100
@@ -14652,7 +15052,7 @@ export interface operations {
                  * @example markdown
                  */
                 format?: "jsonl" | "markdown";
-                /** @description only memories visible from this folder; default: all */
+                /** @description only memories visible from this folder, or to `user:NAME`; default: all */
                 cwd?: string;
             };
             header?: never;
@@ -15251,6 +15651,40 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
+    why_not: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WhyNotRequest"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhyNotView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
     inject: {
         parameters: {
             query?: never;
@@ -15395,6 +15829,8 @@ export interface operations {
                 outcome?: "injected" | "silent";
                 /** @description only with these words */
                 text?: string;
+                /** @description only where this memory was a candidate */
+                memory?: string;
                 /** @description from this time on */
                 since_ms?: number;
                 /** @description before this time */
@@ -16516,6 +16952,10 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
+                /** @description only sessions of this folder's project */
+                cwd?: string;
+                /** @description only with all of these words in the first prompt, project, agent or name */
+                text?: string;
             };
             header?: never;
             path?: never;
