@@ -121,7 +121,7 @@ function Change({ entries }: { entries: ChangeEntry[] }) {
         {entries.length > SHOWN && <p className="faint">and {plural(entries.length - SHOWN, "memory", "memories")} more</p>}
       </div>
       {first.change_id !== "" && (
-        <Button size="compact-xs" variant="default" aria-label={`Undo: ${title}`} onClick={() => void takeBack({ id: first.change_id, title })}>
+        <Button size="compact-xs" variant="default" aria-label={`Undo: ${title}`} onClick={() => void takeBack({ ids: [first.change_id], title })}>
           Undo{entries.length > 1 && ` all ${countOf(entries.length)}`}
         </Button>
       )}
