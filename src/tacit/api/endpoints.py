@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from tacit.api import handlers, items, programs, transfer
 from tacit.api.admin import handlers as admin_handlers
-from tacit.api.admin import settings, teams
+from tacit.api.admin import settings, sync, teams
 from tacit.api.admin.why_not import why_not
 from tacit.api.answering import Answer
 from tacit.api.documents import get_metrics, get_openapi
@@ -269,11 +269,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/projects/here", admin_handlers.get_folder_project),
         _send("POST", "/v1/projects/join", admin_handlers.join_project, users=_SHARING),
         _send("POST", "/v1/projects/separate", admin_handlers.separate_project, users=_SHARING),
-        _get("/v1/team", admin_handlers.get_repository_team),
-        _send("POST", "/v1/team/join", admin_handlers.join_repository_team, users=_TEAM),
-        _send("POST", "/v1/team/leave", admin_handlers.leave_repository_team, users=_TEAM),
-        _send("POST", "/v1/team/share", admin_handlers.share_in_repository, users=_TEAM),
-        _send("POST", "/v1/team/unshare", admin_handlers.unshare_in_repository, users=_TEAM),
+        _get("/v1/team", sync.get_repository_team),
+        _send("POST", "/v1/team/join", sync.join_repository_team, users=_TEAM),
+        _send("POST", "/v1/team/leave", sync.leave_repository_team, users=_TEAM),
+        _send("POST", "/v1/team/share", sync.share_in_repository, users=_TEAM),
+        _send("POST", "/v1/team/unshare", sync.unshare_in_repository, users=_TEAM),
         _get("/v1/teams", teams.list_teams),
         _get("/v1/teams/known", teams.list_known_teams),
         _send("POST", "/v1/teams", teams.add_team, users=_TEAM),
@@ -291,15 +291,15 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/teams/requests", teams.request_sharing, users=_TEAM),
         _send("POST", "/v1/teams/requests/decide", teams.decide_share_request, users=_TEAM),
         _send("POST", "/v1/teams/unshare", teams.unshare_memory, users=_TEAM),
-        _get("/v1/sync", admin_handlers.get_sync),
-        _send("POST", "/v1/sync", admin_handlers.sync, users=_DEVICES),
-        _send("POST", "/v1/sync/login", admin_handlers.log_in, users=_DEVICES),
-        _send("POST", "/v1/sync/sign-in", admin_handlers.begin_sign_in, users=_DEVICES),
-        _send("POST", "/v1/sync/sign-in/finish", admin_handlers.finish_sign_in, users=_DEVICES),
-        _send("POST", "/v1/sync/logout", admin_handlers.log_out, users=_DEVICES),
-        _send("POST", "/v1/sync/invites", admin_handlers.invite_device, users=_DEVICES),
-        _get("/v1/sync/devices", admin_handlers.list_devices),
-        _send("POST", "/v1/sync/devices/revoke", admin_handlers.revoke_device, users=_DEVICES),
+        _get("/v1/sync", sync.get_sync),
+        _send("POST", "/v1/sync", sync.sync, users=_DEVICES),
+        _send("POST", "/v1/sync/login", sync.log_in, users=_DEVICES),
+        _send("POST", "/v1/sync/sign-in", sync.begin_sign_in, users=_DEVICES),
+        _send("POST", "/v1/sync/sign-in/finish", sync.finish_sign_in, users=_DEVICES),
+        _send("POST", "/v1/sync/logout", sync.log_out, users=_DEVICES),
+        _send("POST", "/v1/sync/invites", sync.invite_device, users=_DEVICES),
+        _get("/v1/sync/devices", sync.list_devices),
+        _send("POST", "/v1/sync/devices/revoke", sync.revoke_device, users=_DEVICES),
         _get("/v1/export", transfer.export_memories, media_type="text/plain"),
         _send("POST", "/v1/export", transfer.write_export, statuses=(201,)),
         _send("POST", "/v1/import", transfer.import_memories, users="import memories",
@@ -372,10 +372,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/stats/timeline", admin_handlers.get_charts),
         _get("/v1/stats/holdout", programs.get_holdout),
         _send("POST", "/v1/rescan", handlers.rescan),
-        _send("POST", "/v1/backup", handlers.create_backup, statuses=(201,)),
+        _send("POST", "/v1/backup", transfer.create_backup, statuses=(201,)),
         _get("/v1/backups", transfer.list_backups),
         _send("POST", "/v1/restore", transfer.restore_backup, users="replace your store by another one"),
-        _get("/v1/check", handlers.check_store),
+        _get("/v1/check", transfer.check_store),
         _send("POST", "/v1/jobs", admin_handlers.begin_job, statuses=(202,)),
         _get("/v1/jobs", admin_handlers.list_jobs),
     ),

@@ -584,23 +584,3 @@ def get_stats(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[St
     that were not injected.
     """
     return Answer(engine.maintenance.statistics(levels=engine.visibility(at.speaker).levels))
-
-
-def create_backup(engine: Service, at: Parameters, request: ask.Backup) -> Answer[shapes.Target]:  # noqa: ARG001
-    """Write a consistent copy of the store to a new file.
-
-    It can be made while Tacit is in use. `GET /v1/backups` lists it afterwards, and purges clean it.
-
-    Raises:
-        StoreFull: there is no room for the copy.
-    """
-    engine.backup(Path(request.target))
-    return Answer(shapes.Target(target=request.target))
-
-
-def check_store(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.Problems]:  # noqa: ARG001
-    """Check the store: problems as sentences; an empty list means that it is sound.
-
-    It reads the whole store and may take long; `POST /v1/jobs` with `check` does the same in the background.
-    """
-    return Answer(shapes.Problems(problems=engine.check()))

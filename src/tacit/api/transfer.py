@@ -1,4 +1,4 @@
-"""Memories taken out and in, and the store replaced by a backup. In: checked requests. Out: models of the answers. See `tacit.api.handlers`."""
+"""Memories taken out and in, and backups of the store. In: checked requests. Out: models of the answers. See `tacit.api.handlers`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from tacit.api import answers as shapes
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.requests import Folder, NoBody, Place, Request
+from tacit.api.requests import Backup, Folder, NoBody, Request
 from tacit.app.maintenance.jobs import ProgressCallback
 from tacit.app.transfer.report import ImportOptions
 from tacit.app.transfer.transfer import Progress
@@ -222,6 +222,26 @@ def _file(home: Home, request: ImportMemories) -> Generator[Path]:
             path = Path(folder, request.name)
             path.write_bytes(request.file_bytes)
             yield path
+
+
+def create_backup(engine: Service, at: Parameters, request: Backup) -> Answer[shapes.Target]:  # noqa: ARG001
+    """Write a consistent copy of the store to a new file.
+
+    It can be made while Tacit is in use. `GET /v1/backups` lists it afterwards, and purges clean it.
+
+    Raises:
+        StoreFull: there is no room for the copy.
+    """
+    engine.backup(Path(request.target))
+    return Answer(shapes.Target(target=request.target))
+
+
+def check_store(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Problems]:  # noqa: ARG001
+    """Check the store: problems as sentences; an empty list means that it is sound.
+
+    It reads the whole store and may take long; `POST /v1/jobs` with `check` does the same in the background.
+    """
+    return Answer(shapes.Problems(problems=engine.check()))
 
 
 def list_backups(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Copies]:  # noqa: ARG001
