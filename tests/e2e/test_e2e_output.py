@@ -127,7 +127,7 @@ def large(sandbox):
         first = change.memory
         copies = [
             dataclasses.replace(first, id=f"mem_1bulk{n:07}", content=f"{STATEMENT.format(n=n)} " * 20)
-            for n in range(2500)
+            for n in range(1500)
         ]
         engine._store.apply([Add(memory=memory) for memory in copies])
     return sandbox
@@ -145,9 +145,6 @@ def test_long_work_shows_how_far_it_is_and_the_time_that_is_left(large, tmp_path
         assert bar in shown, command
         steps = [(int(done), int(whole)) for done, whole in BAR.findall(shown)]
         assert any(0 < done <= whole for done, whole in steps), (command, shown[-600:])
-    piped = large.tacit("redact", "--rescan", "--dry-run")
-    assert "/s" not in piped.stdout
-    assert "\x1b" not in piped.stderr
 
 
 def test_no_color_is_heeded(full):
