@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Protocol, cast, get_args
 from tacit.app.library.conversions import found_of, recall_of, record_of, stored_of
 from tacit.app.library.item_access import ItemAccess, LocalItems
 from tacit.app.library.values import MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
-from tacit.app.reasons import silence_text
 from tacit.errors import InvalidInput
 from tacit.model.memory import MemoryStatus, Sensitivity, Speaker
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
-from tacit.ports.store import MemoryFilter
 from tacit.safety.authority import require
 
 if TYPE_CHECKING:
@@ -210,6 +208,8 @@ class LocalEngine:
 
     def recall(self, question: Question) -> Recollection:
         """Answer a question."""
+        from tacit.app.reasons import silence_text  # noqa: PLC0415 - a program on the socket does not load it
+
         recalled = self.engine.recall(
             question.text,
             cwd=question.cwd,
@@ -234,6 +234,8 @@ class LocalEngine:
 
     def list_memories(self, wanted: Selection) -> MemoryPage:
         """List memories."""
+        from tacit.ports.store import MemoryFilter  # noqa: PLC0415 - a program on the socket does not load it
+
         engine, visible = self.engine, self.engine.visibility(self._speaker)
         statuses = None if "all" in wanted.statuses else cast("tuple[MemoryStatus, ...]", wanted.statuses)
         if unknown := set(statuses or ()) - set(get_args(MemoryStatus)):

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, cast
+from typing import Any
 
 import tacit
 
@@ -66,11 +66,12 @@ def _field(field: Any) -> str:
 
 def _members(kind: Any) -> Iterator[tuple[str, Any]]:
     """Public methods and properties in the order of the source."""
-    for name, value in vars(kind).items():
+    members: dict[str, Any] = dict(vars(kind))
+    for name, value in members.items():
         if name.startswith("_"):
             continue
         if isinstance(value, classmethod | staticmethod):
-            yield name, cast(Any, value).__func__
+            yield name, value.__func__
         elif inspect.isfunction(value) or isinstance(value, property):
             yield name, value
 
@@ -104,10 +105,9 @@ def _argument(parameter: inspect.Parameter) -> str:
 
 
 def _value(value: object) -> str:
-    """A default as a reader types it; of an object without a literal, its name."""
-    return (
-        repr(value) if value is None or isinstance(value, str | int | float | tuple) else type(value).__name__
-    )  # pyright: ignore[reportUnknownArgumentType]
+    """A default as a reader types it; of an object without a literal, its type."""
+    text = repr(value)
+    return type(value).__name__ if text.startswith("<") else text
 
 
 def _docstring(value: Any) -> str:
