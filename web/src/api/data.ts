@@ -35,7 +35,7 @@ export const useExportedCount = (format: ExportFormat, cwd: string) =>
 
 // --- in
 
-export type ImportAsked = components["schemas"]["Import"];
+export type ImportAsked = components["schemas"]["ImportMemories"];
 
 export const useImport = () =>
   useMutation({
