@@ -90,7 +90,7 @@ export async function signOut(): Promise<void> {
 
 /** Drop the key that was refused, unless another tab put a new one in its place meanwhile. */
 export function forgetKey(refused = pageKey()): void {
-  if (pageKey() !== refused) return;
+  if ((pageKey() ?? "") !== (refused ?? "")) return;
   localStorage.removeItem(KEY);
   for (const listener of listeners) listener();
 }
