@@ -22,6 +22,7 @@ from tacit.safety.credential_words import (
     LOCK,
     LOGIN,
     NO_CODE,
+    OPEN,
     PASSWORD,
     PERSON,
     SYSTEM,
@@ -127,7 +128,9 @@ class _Sentence:
         combination = self.text[start:end].count("-") == 2
         return (
             self.near(LOCK, start, end, (80, 60))
-            and (combination or self.near(TYPE, start, end, (40, 40)))
+            and (
+                combination or self.near(TYPE, start, end, (40, 40)) or self.near(OPEN, start, end, (40, 40))
+            )
             and not self.near(NO_CODE, start, end)
         )
 
@@ -177,7 +180,7 @@ def _counts(value: str) -> bool:
     """Whether a number stands beside words in it, as in `8-line`, `Phase-2-scan`, `non-2xx`, or it is an abbreviation such as `C2PA`."""
     parts = [part for part in _JOINTS.split(value) if part]
     words = [part.strip("0123456789").lower() for part in parts]
-    single = any(part.isdigit() and len(part) < 2 for part in parts)
+    single = any(part.isdigit() and len(part) < 2 for part in parts) and ("-" in value or value.islower())
     return (
         len(parts) > 1
         and (
@@ -242,6 +245,8 @@ def _accepts(sentence: _Sentence, look: Look, start: int, end: int) -> bool:
         len(sentence.text) < _ANSWER and PASSWORD.search(sentence.before)
     ):
         return odd > 0
+    if look == "signs" and any(ch.isdigit() for ch in value) and sentence.near(SYSTEM, start, end, (60, 40)):
+        return True
     return odd > (0 if foreign else 1) and sentence.access(start, end)
 
 
