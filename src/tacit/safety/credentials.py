@@ -32,8 +32,8 @@ from tacit.safety.ordinary_words import ORDINARY, is_ordinary
 from tacit.safety.secret_shapes import REFERENCE, TECHNICAL, Finder, entropy, is_placeholder
 from tacit.text.lazy_regex import lazy_regex
 
-Look = Literal["random", "groups", "digits", "signs", "mixed", "joined", "none"]
-"""`9f3c1a7e5b2d4860`, `KQ7M-99TR-ZP3D`, `4711`, `Zx!vogel`, `Perro1234`, `mariposa_azul`, anything else."""
+Look = Literal["random", "groups", "signs", "mixed", "joined", "none"]
+"""`9f3c1a7e5b2d4860`, `KQ7M-99TR-ZP3D`, `Zx!vogel`, `Perro1234`, `mariposa_azul`, anything else."""
 
 _SENTENCE = lazy_regex(
     r"[^\n\u3002\uff01\uff1f]{1,600}?(?:[.!?\u2026]+(?=\s)|[\u3002\uff01\uff1f\n]|$)", re.MULTILINE
@@ -45,7 +45,7 @@ _SPACED_DIGITS = lazy_regex(
     rf"(?<![{LETTER}_.,:+/-])(?<!\d )(?:\d{{3}} \d{{3}}|\d{{2}}[ -]\d{{2}}[ -]\d{{2}})(?![{LETTER}_:%/-]|[ .,-]\d)"
 )
 _PLAIN_DIGITS = lazy_regex(
-    r"(?<![A-Za-z0-9_.,:+#=/\u2013\"$\u20ac\u00a3\uffe5-])\d{4,8}#?(?![A-Za-z0-9_%\u20ac/:-]|[.,]\d|\s{0,3}[\u2192|\t])"
+    r"(?<![A-Za-z0-9_.,:+#=/\u2013\"$\u20ac\u00a3\uffe5-])\d{4,8}#?(?![A-Za-z0-9_%\u20ac\u00d7/:-]|[.,]\d|\s{0,3}[\u2192|\t])"
 )
 _LETTER_CODE = lazy_regex(
     rf"(?<![{LETTER}_.-])(?=[A-Z\u0410-\u042f]*\d)(?=\d*[A-Z\u0410-\u042f])(?![A-Z]+\d+(?![A-Z]))[A-Z\u0410-\u042f0-9]{{4,8}}(?![{LETTER}_.-])"
@@ -72,7 +72,7 @@ _NO_COMPOUND = lazy_regex(
 _HEX = lazy_regex(r"^[0-9a-fA-F]{16,}$")
 _LONG = lazy_regex(r"^[A-Za-z0-9+/=_-]{20,400}$")
 _OTHER = lazy_regex(  # what letters with digits also are: colors, dates, versions, tickets, hosts, files, sizes, products, units
-    r"^(?:#[0-9a-f]{3,8}|[0-9a-f]{6,12}|\d[A-Za-z]+|v?\d+(?:[.:_-]\d+)+\S{0,8}|(?-i:[A-Z]{2,12}-\d{1,7})|0x[0-9a-f]+|\d+[A-Za-z%\u20ac]{1,4}|(?-i:[A-Z]{1,6}\d{1,6}|[A-Z]{1,4}-?\d[\d.-]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)|(?:\S*-)?20[0-3]\d-\d\d(?!\d{2}\b)\S*|(?:claude|gpt|gemini|llama)-\S+"
+    r"^(?:#[0-9a-f]{3,8}|u\+[0-9a-f]+|[0-9a-f]{6,12}|\d[A-Za-z]+|v?\d+(?:[.:_-]\d+)+\S{0,8}|(?-i:[A-Z]{2,12}-\d{1,7})|0x[0-9a-f]+|\d+[A-Za-z%\u20ac]{1,4}|(?-i:[A-Z]{1,6}\d{1,6}|[A-Z]{1,4}-?\d[\d.-]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)|(?:\S*-)?20[0-3]\d-\d\d(?!\d{2}\b)\S*|(?:claude|gpt|gemini|llama)-\S+"
     r"|[\w.-]+\.(?:com|org|net|io|dev|app|de|fr|es|br|pt|ru|jp|cn|kr|eu|local|internal|lan|intra|example|exemplo|ejemplo|exemple|test|py|js|ts|tsx|jsx|go|rs|rb"
     r"|java|kt|sh|md|txt|json|ya?ml|toml|ini|conf|cfg|env|pem|key|crt|pub|xml|html?|css|png|jpe?g|svg|pdf|csv|sql|log|lock|zip|gz|tar|exe|dll|so|properties)(?::\d+)?"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)*|(?:windows|office|ubuntu|debian|macos|iphone|ipad|android|python|node|java|php|postgres\w*|mysql|redis|log4\w+|web|web3"
