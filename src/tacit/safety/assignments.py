@@ -112,8 +112,8 @@ def reads_as_code(value: str) -> bool:
     return trade or (len(parts) == 1 and promise_of(value) != "nothing")
 
 
-def _is_literal(value: str, promise: _Promise, *, quoted: bool, shell: bool) -> bool:
-    """Judge a value; `shell` = the name and the sign are those of a shell, where whatever is no reference is literal."""
+def _is_literal(value: str, promise: _Promise, *, quoted: bool, shell: bool, ends: bool = False) -> bool:
+    """Judge a value; `ends` = the line ends behind it, and an identifier of several words stands before it; `shell` = the name and the sign are those of a shell, where whatever is no reference is literal."""
     if (
         is_placeholder(value)
         or value[0] in "$<%@&*+#/~.-\\"
@@ -132,8 +132,12 @@ def _is_literal(value: str, promise: _Promise, *, quoted: bool, shell: bool) -> 
     if not bare.replace("_", "").replace("-", "").isalpha():
         return promise == "password" or quoted or shell or any(ch.isdigit() for ch in bare)
     if bare.isalpha():
-        return promise == "password" and (quoted or shell)
+        return promise == "password" and (quoted or shell or ends)
     return promise == "password" or bare.islower()
+
+
+def _ends_line(text: str, end: int) -> bool:
+    return end == len(text) or text[end] == "\n"
 
 
 def find_assigned(text: str) -> Iterator[tuple[int, int]]:
@@ -149,7 +153,13 @@ def find_assigned(text: str) -> Iterator[tuple[int, int]]:
             shell = place is not _ASSIGNED or (
                 match["sign"] == "=" and not match["gap"] and not match["name"].islower()
             )
-            if _is_literal(value["secret"], promise, quoted=value.re is _QUOTED, shell=shell):
+            if _is_literal(
+                value["secret"],
+                promise,
+                quoted=value.re is _QUOTED,
+                shell=shell,
+                ends=_ends_line(text, value.end()) and len(parts_of(match["name"])) > 1,
+            ):
                 yield value.span("secret")
     for match in _ELEMENT.finditer(text):
         promise = promise_of(match["name"])

@@ -14,6 +14,7 @@ from tacit.safety.assignments import reads_as_code
 from tacit.safety.credential_words import (
     ANSWER,
     AS,
+    COPULA,
     LETTER,
     NAME_KEYWORDS,
     NAMELY,
@@ -25,16 +26,19 @@ from tacit.safety.credential_words import (
 from tacit.safety.ordinary_words import ORDINARY, is_ordinary
 from tacit.safety.secret_shapes import REFERENCE, Finder, is_placeholder
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.stop_words import FUNCTION_WORDS
 
 _QUOTE = "[\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d\u300e\u300f]"
 _WORD = rf"[{LETTER}][{LETTER}_.@!#$%&*+~-]{{2,40}}"
-_CLAUSE_END = rf"(?=[ \u00a0]?{_QUOTE}|[.,;:!?\u2026)]*(?:\s*$|[\n])|[.,;!?)](?:\s|$)|[^{LETTER}_\x00-\x7f])"
+_CLAUSE_END = rf"(?=[ \u00a0]?{_QUOTE}|[.,;:!?\u2026)]*(?:\s*$|[\n])|[.,;!?)](?:\s|$)|\s(?:geändert|gesetzt|umgestellt)\b|[^{LETTER}_\x00-\x7f])"
 _HARMLESS_TEXT = (
     "nicht kein keine falsch richtig korrekt leer abgelaufen sicher unsicher schwach stark lang kurz gesetzt geändert vergessen bekannt unbekannt gleich optional pas plus jamais"
     " faux correct vide expiré faible fort long court obligatoire requis perdu connu trop bon mauvaise bonne incorrect incorrecte invalide valide même identique"
     " incorrecta correcta vacía débil fuerte larga corta obligatoria válida inválida igual misma mismo otro otra necesaria incorreta correta vazia fraca forte longa curta"
     " obrigatória inválido válido mesma mesmo outra outro branco branca nova novo nueva nuevo neues neue new old wrong right empty missing weak strong long short needed unknown known"
     " null none valid invalid expired same different secret hidden visible plain plaintext clear safe compromised public something anything nothing always never"
+    " pflicht zwingend geheim ungültig gültig unzulässig seguro segura insegura secure insecure unique única único unico temporal temporária temporaire provisoire temporär generic simple complex compleja complexa complexe sensible sensível sensitive personal pessoal privada private pública publique default padrão predeterminada numérica alphanumeric numeric important importante wichtig notwendig nötig erforderlich nécessaire necessária imposible impossible encriptada cifrada hasheada chiffré criptografada verschlüsselt gehasht rotado compartida partagé alone enough ours yours mine theirs set"
+    " администратора пользователя правильно обязателен обязательный нужный известен одинаков временный уникальный сложный легкий лёгкий неверен верен пуст слаб стар важен секретный"
     " неверный верный пустой слабый старый новый неправильный правильный прежним другой такой простой одинаковый тот этот нужен"
     " the and but that this what how who der die das den dem ein eine einen le la les un une des el los las una uno o a os as um uma que qui quoi mon ton son mi tu su meu seu"
     " here there now again today broken stored saved read zu trop muy demasiado muito слишком sent logged used easy trivial email mail phone login username name user admin root vault keychain env"
@@ -46,8 +50,13 @@ _STATED = lazy_regex(
     re.IGNORECASE,
 )
 """Behind the name of a password: `der Datenbank lautet x`."""
+_GENITIVE = ("worts", "wortes", "words")
+"""What follows is said of something else: `the reset of the passwords is done`."""
+_OF = r"(?: (?:for|of|to|on|de|del|do|da|du|de la|des|vom|von|der|für|zum|от|для|к|на) [^\n.,:;!?]{1,30}?)?"
+_EQUALS = lazy_regex(rf"{_OF} (?:{COPULA.pattern}) {_QUOTE}?(?P<secret>{_WORD}){_CLAUSE_END}", re.IGNORECASE)
+"""Behind it, with a word such as `is`: `a senha do banco é x`."""
 _BESIDE = lazy_regex(
-    rf"[^\S\n]{{0,2}}[:\uff0c\u3001]?[^\S\n]{{0,2}}{_QUOTE}?(?P<secret>[{LETTER}]{{2,20}}(?:[_-][{LETTER}]{{1,20}}){{1,5}}){_QUOTE}?(?![{LETTER}_(\[=-])"
+    rf"[^\S\n]{{0,2}}[:\uff0c\u3001]?[^\S\n]{{0,2}}(?:(?:a|auf|to|en|à|por|pra|на) )?{_QUOTE}?(?P<secret>[\u0410-\u042f][\u0430-\u044f\u0451]{{3,20}}|[{LETTER}]{{2,20}}(?:[_-][{LETTER}]{{1,20}}){{1,5}}){_QUOTE}?(?![{LETTER}_(\[=-])"
 )
 """Directly behind it, joined words: `la clave Tamales_de_rajas`."""
 _QUOTED = lazy_regex(
@@ -62,7 +71,7 @@ _CHOSEN = lazy_regex(
 )
 """Before it: `garde toto comme mot de passe`."""
 _PHRASE = lazy_regex(
-    rf"[^\n.!?\u3002]{{0,60}}?(?:[\s,](?:ist|lautet|est|es|é|это)\s|\s?[:\u2014\uff1a]\s?|は|은 |는 |是)\s{{0,2}}{_QUOTE}?"
+    rf"[^\n.!?\u3002]{{0,60}}?(?:[\s,](?:is|ist|lautet|est|es|é|это)\s|\s?[:\u2014\uff1a]\s?|は|은 |는 |是)\s{{0,2}}{_QUOTE}?"
     rf"(?P<secret>[{LETTER}'\u2019-]{{2,24}}(?:[ ,]{{1,2}}[{LETTER}'\u2019-]{{1,24}}){{2,23}}){_CLAUSE_END}",
     re.IGNORECASE,
 )
@@ -93,19 +102,24 @@ def _is_plain_secret(value: str) -> bool:
     )
 
 
-def _starts_plain(phrase: str) -> bool:
-    """Whether the first word of several says nothing about the passphrase, as in `required, at most 64 characters`."""
-    first = phrase.split(maxsplit=1)[0].strip(",").lower()
-    return len(first) < 3 or not (first in _HARMLESS or is_ordinary(first))
+def _are_plain(phrase: str) -> bool:
+    """Whether several words say nothing about the passphrase, as `required, at most 64 characters` does."""
+    words = [word.strip(",").lower() for word in phrase.split()]
+    english = sum(word in FUNCTION_WORDS for word in words)
+    return english == 0 and not (len(words[0]) > 2 and (words[0] in _HARMLESS or is_ordinary(words[0])))
 
 
 def find_complements(text: str) -> Iterator[tuple[int, int]]:
     """Yield where passwords of plain words are stated."""
-    for names, places in ((PASSWORD, (_STATED, _BESIDE)), (QUESTION, (_ANSWERED,))):
+    for names, places in ((PASSWORD, (_STATED, _EQUALS, _BESIDE)), (QUESTION, (_ANSWERED,))):
         for name in names.finditer(text):
-            for match in filter(None, (place.match(text, name.end()) for place in places)):
+            for place in places:
+                match = place.match(text, name.end())
+                if match is None or (place is _EQUALS and name[0].lower().endswith(_GENITIVE)):
+                    continue
                 value = match["secret"].rstrip(".,;:!?-")
-                if _is_plain_secret(value) and not reads_as_code(value):
+                title = value.isalpha() and place is _BESIDE and not name[0].islower()
+                if _is_plain_secret(value) and not reads_as_code(value) and not title:
                     yield match.start("secret"), match.start("secret") + len(value)
     for name in PASSWORD.finditer(text):
         start = max(0, name.start() - _BEFORE)
@@ -116,7 +130,7 @@ def find_complements(text: str) -> Iterator[tuple[int, int]]:
         for name in names.finditer(text):
             for match in filter(None, (place.match(text, name.end()) for place in places)):
                 several = len(match["secret"].split()) > 2
-                stands = _starts_plain(match["secret"]) if several else _is_plain_secret(match["secret"])
+                stands = _are_plain(match["secret"]) if several else _is_plain_secret(match["secret"])
                 if stands and not PASSWORD.search(match["secret"]):
                     yield match.span("secret")
 

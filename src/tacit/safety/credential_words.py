@@ -26,7 +26,7 @@ def _joined(rows: str) -> str:
 
 
 PASSWORD = _pattern(
-    r"""pass(?:word|wd|phrase|code|key)s? ¦ pass?words? ¦ pgpass ¦ (?<=_)pass ¦ (?:pre-)?shared keys? ¦ wpa keys? ¦ pwd ¦ pws? ¦ psk ¦ creds? ¦ credentials? ¦ secret (?:word|answer|question)s? ¦ security question
+    r"""pass(?:word|wd|phrase|code|key)s? ¦ (?:wi-?fi|wlan|vpn|root|admin|sudo|db|login|mail) pass ¦ pass?words? ¦ pgpass ¦ (?<=_)pass ¦ (?:pre-)?shared keys? ¦ wpa keys? ¦ pwd ¦ pws? ¦ psk ¦ creds? ¦ credentials? ¦ secret (?:word|answer|question)s? ¦ security question
     [\w-]{0,24}pass(?:wort|wörter)\w{0,4} ¦ [\w-]{0,24}kennw(?:ort|örter)\w{0,4} ¦ (?:wlan|netzwerk)-?schlüssel ¦ geheimwort\w{0,2} ¦ codewort ¦ losung ¦ zugangsdaten ¦ anmeldedaten ¦ passphrase
     mots? de passe ¦ mdp ¦ clé (?:wifi|wi-fi|wpa\d?|réseau|partagée) ¦ phrases? (?:de passe|secrètes?) ¦ mot secret ¦ identifiants ¦ (?:le|mon|ton|son|votre|champ|du) pass
     contraseñas? ¦ contrasenas? ¦ clave ¦ (?:el|nuevo) pass ¦ la pass ¦ credencial(?:es)? ¦ palabra secreta ¦ frase (?:secreta|de paso)
@@ -38,7 +38,7 @@ PASSWORD = _pattern(
 )
 """A password, whatever it is called."""
 KEY = _pattern(
-    r"""[A-Za-z]{0,12}(?:secret|access|api|private)[_-]?key ¦ (?:[\w-]{0,16}[ _-])?(?:api|access|secret|private|master|signing|encryption|admin|license|licence|product|registration|recovery|backup|aes|hmac|ssh|wpa|app|service)[ _-]?keys? ¦ keys? ¦ tokens? ¦ secrets? ¦ session cookies? ¦ cookies? ¦ pat ¦ serial(?: number)? ¦ webhooks? ¦ sk
+    r"""[A-Za-z]{0,12}(?:secret|access|api|private)[_-]?key ¦ (?:[\w-]{0,16}[ _-])?(?:api|access|secret|private|master|signing|encryption|admin|license|licence|product|registration|recovery|backup|aes|hmac|ssh|wpa|app|service)[ _-]?keys? ¦ keys? ¦ tokens? ¦ secrets? ¦ session cookies? ¦ cookies? ¦ [a-z]{2,12}secret ¦ pat ¦ serial(?: number)? ¦ webhooks? ¦ sk
     [\w-]{0,20}schlüssel[ns]? ¦ [\w-]{0,12}token[s]? ¦ [\w-]{0,12}cookies? ¦ geheimnis(?:se)? ¦ seriennummer
     jetons? ¦ clés? ¦ clefs? ¦ secrets? ¦ numéros? de série ¦ licence
     claves? ¦ llaves? ¦ secretos? ¦ número de serie ¦ numero de serie ¦ licencia
@@ -58,7 +58,7 @@ CODE = _pattern(
     пин\w{0,2} ¦ пин-код\w{0,2} ¦ пук ¦ код\w{0,2} (?:для|из|от|подтверждения|доступа|безопасности|входа|домофона|двери|восстановления) ¦ (?:смс|sms|одноразов\w{2,3})[- ]код\w{0,2} ¦ парол\w{0,4} ¦ ключ\w? сети""",
     r"""验证码 ¦ 驗證碼 ¦ 校验码 ¦ 动态码 ¦ pin ?码 ¦ puk ?码 ¦ 安全码 ¦ 恢复码 ¦ 备用码 ¦ 密码 ¦ 密碼 ¦ 口令 ¦ 提取码 ¦ 门禁码 ¦ 取件码
     暗証番号 ¦ 認証コード ¦ 確認コード ¦ 臨時コード ¦ ワンタイム(?:コード|パスワード) ¦ (?:復旧|復元|バックアップ|リカバリ[ー]?|解除|入室|開錠|セキュリティ)(?:用)?コード ¦ パスワード ¦ pinコード ¦ pin ¦ \d桁
-    인증 ?(?:번호|코드) ¦ 비밀번호 ¦ 비번 ¦ 암호 ¦ 핀 ?번호 ¦ 보안 ?코드 ¦ 복구 ?(?:키|코드) ¦ 출입 ?(?:번호|코드) ¦ otp ¦ pin ¦ 일회용 ?(?:번호|코드) ¦ \w자리""",
+    인증 ?(?:번호|코드) ¦ (?:도어락|사물함|현관) ?번호 ¦ 비밀번호 ¦ 비번 ¦ 암호 ¦ 핀 ?번호 ¦ 보안 ?코드 ¦ 복구 ?(?:키|코드) ¦ 출입 ?(?:번호|코드) ¦ otp ¦ pin ¦ 일회용 ?(?:번호|코드) ¦ \w자리""",
 )
 """A code of digits."""
 NO_CODE = _pattern(
@@ -74,10 +74,10 @@ NO_CODE = _pattern(
 )
 """What other numbers are called."""
 LOGIN = _pattern(
-    r"""log(?:ged|ging)?[ -]?(?:in|on) ¦ sign(?:s|ed|ing)?[ -]?(?:in|on) ¦ log(?:in|on)s? ¦ goes in with ¦ gets in ¦ got in ¦ authenticat\w{1,4} (?:with|as) ¦ unlock(?:s|ed)? ¦ opens? (?:with|on) ¦ lets (?:me|you|us|him|her) in ¦ ssh-add ¦ prompts? (?:me|you|for) ¦ decrypt(?:s|ed)? with ¦ asked me for ¦ leaked
-    einlogg\w{1,3} ¦ eingeloggt ¦ anmeld\w{1,4} ¦ angemeldet ¦ [\w-]{0,12}zugang ¦ login ¦ entsperr\w{1,3} ¦ entpack\w{1,3} ¦ entschlüssel\w{1,3} ¦ einwähl\w{1,3} ¦ authentifizier\w{1,4} ¦ authentifizierung ¦ falscheingabe\w? ¦ reinkomm\w{1,3}
+    r"""log(?:ged|ging)?[ -]?(?:in|on) ¦ sign(?:s|ed|ing)?[ -]?(?:in|on) ¦ log(?:in|on)s? ¦ goes in with ¦ gets in ¦ got in ¦ authenticat\w{1,4} (?:with|as) ¦ unlock(?:s|ed)? ¦ opens? (?:with|on) ¦ lets (?:me|you|us|him|her) in ¦ ssh-add ¦ prompts? (?:me|you|for) ¦ decrypt(?:s|ed)? with ¦ encrypted with ¦ asked me for ¦ leaked ¦ ssh(?:ed)? (?:in|into|as) ¦ (?:test|demo|admin|service|guest) (?:user|account)s?
+    einlogg\w{1,3} ¦ eingeloggt ¦ anmeld\w{1,4} ¦ angemeldet ¦ [\w-]{0,12}zugang ¦ login ¦ entsperr\w{1,3} ¦ entpack\w{1,3} ¦ entschlüssel\w{1,3} ¦ einwähl\w{1,3} ¦ authentifizier\w{1,4} ¦ authentifizierung ¦ falscheingabe\w? ¦ reinkomm\w{1,3} ¦ komme? (?:ich|man|du|wir) (?:rein|rauf|ins?|auf)
     (?:se |me |te )?connect\w{1,4} ¦ connexion ¦ (?:me |se |te )?log(?:uer|er|ue|gue|guer) ¦ login ¦ accès ¦ s['’]authentifi\w{1,3} ¦ authentifi\w{1,4} ¦ déverrouill\w{1,4} ¦ déchiffr\w{1,4} ¦ s['’]ouvre avec ¦ identifiants?
-    acceso ¦ acced\w{1,5} ¦ inici\w{1,4} sesi[oó]n ¦ login ¦ logue\w{1,4} ¦ autenti\w{2,5} ¦ desbloque\w{1,4} ¦ dej\w{1,4} entrar ¦ entr(?:ar|o|a|as|as) ¦ conect\w{1,4} ¦ se abre con ¦ me reconoce ¦ desarma\w{0,2} ¦ descifr\w{1,3}
+    acceso ¦ acced\w{1,5} ¦ inici\w{1,4} sesi[oó]n ¦ login ¦ logue\w{1,4} ¦ autenti\w{2,5} ¦ desbloque\w{1,4} ¦ dej\w{1,4} entrar ¦ entr(?:ar|o|a|as|as) ¦ conect\w{1,4} ¦ se abre con ¦ me reconoce ¦ desarma\w{0,2} ¦ descifr\w{1,3} ¦ se cifra con ¦ cifrado con
     acess\w{1,4} ¦ entr(?:ar|a|o|ou|e|ei) ¦ login ¦ log(?:ar|a|uei|ou) ¦ autentic\w{1,5} ¦ desbloque\w{1,4} ¦ inici\w{1,4} sess[aã]o ¦ abre com ¦ conect\w{1,4} ¦ conta ¦ descriptograf\w{1,4}
     вход\w{0,3} ¦ вой[тд]\w{1,3} ¦ зай[тд]\w{1,3} ¦ захо\w{1,5} ¦ пуска\w{1,3} ¦ пусти\w{1,3} ¦ логин\w{0,3} ¦ авториз\w{2,7} ¦ аутентифик\w{2,6} ¦ разблокир\w{2,6} ¦ доступ\w{0,2} ¦ открыва\w{2,4} ¦ расшифр\w{2,6}""",
     r"""登录 ¦ 登入 ¦ 登陆 ¦ 账号 ¦ 帐号 ¦ 解锁 ¦ 解压 ¦ 连不上 ¦ 上网 ¦ 进工程模式 ¦ 认证 ¦ 重置 ¦ 泄露 ¦ 泄漏
@@ -86,12 +86,12 @@ LOGIN = _pattern(
 )
 """To get in."""
 SYSTEM = _pattern(
-    r"""vpn ¦ wi-?fi ¦ wlan ¦ wpa\d? ¦ router\w? ¦ hotspot ¦ s?ftp ¦ ssh ¦ rdp ¦ vnc ¦ nas ¦ smtp ¦ imap ¦ ldap ¦ dvr ¦ nvr ¦ kamera ¦ admin(?:-?panel|istrator)? ¦ root ¦ psql ¦ zip ¦ luks ¦ keystore ¦ ansible-vault ¦ filezilla ¦ proxmox ¦ grafana ¦ zabbix ¦ jenkins ¦ gitlab ¦ moodle ¦ odoo ¦ redmine ¦ wordpress ¦ phpmyadmin ¦ minio ¦ rcon ¦ steam ¦ steam guard ¦ (?:svc|service|demo|guest) account
+    r"""vpn ¦ wi-?fi ¦ wlan ¦ wpa\d? ¦ router\w? ¦ hotspot ¦ s?ftp ¦ ssh ¦ rdp ¦ vnc ¦ nas ¦ smtp ¦ imap ¦ ldap ¦ dvr ¦ nvr ¦ kamera ¦ admin(?:-?panel|istrator)? ¦ root ¦ psql ¦ zip ¦ sudo ¦ bios ¦ (?:next|own)cloud ¦ confluence ¦ jira ¦ keycloak ¦ pgadmin ¦ phpmyadmin ¦ kibana ¦ nexus ¦ rabbitmq ¦ mqtt ¦ mongodb ¦ samba ¦ fritz!?box ¦ synology ¦ plex ¦ luks ¦ keystore ¦ ansible-vault ¦ filezilla ¦ proxmox ¦ grafana ¦ zabbix ¦ jenkins ¦ gitlab ¦ moodle ¦ odoo ¦ redmine ¦ wordpress ¦ phpmyadmin ¦ minio ¦ rcon ¦ steam ¦ steam guard ¦ (?:svc|service|demo|guest) account
     benutzer\w{0,4} ¦ nutzer\w{0,3} ¦ konto\w? ¦ admin-panel
     utilisateur\w? ¦ compte ¦ box ¦ boîte
     usuario\w? ¦ cuenta ¦ la wifi ¦ enrutador ¦ alarma
     usuário\w? ¦ utilizador\w? ¦ conta ¦ roteador ¦ câmeras?
-    роутер\w{0,2} ¦ вайфай\w? ¦ юзер\w? ¦ учётк\w ¦ учетк\w ¦ аккаунт\w? ¦ камер\w ¦ рутов\w{2,3} ¦ админ\w{0,4} ¦ гите\w ¦ сервер\w{0,3}""",
+    роутер\w{0,2} ¦ рут\w? ¦ вайфай\w? ¦ юзер\w? ¦ учётк\w ¦ учетк\w ¦ аккаунт\w? ¦ камер\w ¦ рутов\w{2,3} ¦ админ\w{0,4} ¦ гите\w ¦ сервер\w{0,3}""",
     r"""无线 ¦ 校园网 ¦ 用户名 ¦ 用户 ¦ 管理员 ¦ 摄像头 ¦ 路由器 ¦ 服务器 ¦ 网盘 ¦ 共享
     ルーター ¦ ユーザー ¦ アカウント ¦ 管理者 ¦ サーバー? ¦ 無線 ¦ 鯖
     공유기 ¦ 와이파이 ¦ 관리자 ¦ 서버 ¦ 계정 ¦ 나스""",
@@ -104,14 +104,14 @@ LOCK = _pattern(
     puerta ¦ portón ¦ caja fuerte ¦ alarma ¦ taquilla ¦ candado ¦ garaje ¦ portero ¦ cerradura ¦ control parental
     porta (?:da|de|do) (?!banco)\w+ ¦ portão ¦ cofre ¦ alarme ¦ cacifo ¦ armário ¦ cadeado ¦ garagem ¦ fechadura ¦ interfone
     двер\w{1,3} ¦ домофон\w{0,2} ¦ сейф\w{0,2} ¦ сигнализаци\w ¦ шкафчик\w? ¦ замо?к\w{0,2} ¦ ворот\w{0,2} ¦ гараж\w{0,2} ¦ подъезд\w{0,2} ¦ калитк\w""",
-    r"""门 ¦ 保险柜 ¦ 保险箱 ¦ 锁 ¦ 柜子 ¦ 储物柜 ¦ 工程模式 ¦ 车库
-    ドア ¦ 玄関 ¦ 金庫 ¦ ロッカー ¦ 鍵 ¦ ロック ¦ オートロック ¦ 南京錠 ¦ 桁
-    현관 ¦ 금고 ¦ 사물함 ¦ 도어락 ¦ 자물쇠 ¦ 문 ¦ 출입 ¦ 월패드 ¦ 관리자 모드 ¦ 경비""",
+    r"""门禁 ¦ 大门 ¦ 开门 ¦ 门锁 ¦ 房门 ¦ 密码锁 ¦ 保险柜 ¦ 保险箱 ¦ 柜子 ¦ 储物柜 ¦ 工程模式 ¦ 车库
+    ドア ¦ 玄関 ¦ 金庫 ¦ ロッカー ¦ スマートロック ¦ オートロック ¦ 南京錠 ¦ 桁
+    현관 ¦ 금고 ¦ 사물함 ¦ 도어락 ¦ 자물쇠 ¦ 현관문 ¦ 대문 ¦ 방문 ¦ 출입 ¦ 월패드 ¦ 관리자 모드 ¦ 경비""",
 )
 """What a code of digits opens."""
 TYPE = _pattern(
     r"""type (?:in|that) ¦ typed ¦ typing in ¦ entered ¦ dial\w{0,3} ¦ press\w{0,3} ¦ punch in ¦ opens (?:on|with) ¦ answer(?:s|ed)? ¦ wants ¦ i put
-    eingeb\w{1,3} ¦ eingibt ¦ eingebe ¦ gibst? ¦ gib ¦ getippt ¦ tipp\w{1,3} ¦ drück\w{1,3} ¦ gilt ¦ lautet ¦ ist ¦ öffnet ¦ antwort\w{1,3} ¦ wähl\w{1,3} ¦ gesetzt ¦ vergeben
+    eingeb\w{1,3} ¦ eingibt ¦ eingebe ¦ gibst? ¦ gib ¦ getippt ¦ tipp\w{1,3} ¦ drück\w{1,3} ¦ gilt ¦ lautet ¦ ist ¦ öffnet ¦ antwort\w{1,3} ¦ wähl\w{1,3} ¦ gesetzt ¦ vergeben ¦ geht ¦ ging ¦ funktioniert
     tap(?:e|er|ez|es|é) ¦ saisi\w{1,3} ¦ compos\w{1,3} ¦ est ¦ c['’]est ¦ s['’]ouvre ¦ entr(?:e|er|ez) ¦ fais ¦ mis ¦ à l['’]aide de
     marc\w{1,5} ¦ tecle\w{1,4} ¦ escrib\w{1,3} ¦ es ¦ introduc\w{1,4} ¦ pon(?:er|go|es|ga|iendo)? ¦ abre ¦ desarma ¦ met\w{1,4} ¦ pulsa\w{0,4} ¦ puse ¦ puso ¦ defin\w{1,3}
     marc\w{1,5} ¦ digit\w{1,5} ¦ tecl\w{1,5} ¦ é ¦ insir\w{1,3} ¦ coloc\w{1,4} ¦ abre ¦ escrev\w{1,3} ¦ aperta\w{0,3} ¦ defini\w{0,3} ¦ coloquei ¦ continua com
@@ -135,7 +135,7 @@ PERSON = _pattern(
 """Directly before a name of somebody or of a machine."""
 NAMELY = _pattern(
     r"""is (?:literally|simply|just|still|actually) ¦ (?:was|been|got|is) (?:changed|reset|switched|updated) to ¦ namely ¦ (?:changed|reset|switched|updated|set) (?:it|the \w+) to ¦ replaced (?:it|the \w+) (?:with|by)
-    laute[tn]?(?: (?:jetzt|nun|übrigens|weiterhin|einfach))? ¦ lautete ¦ heißt(?: (?:jetzt|nun|übrigens))? ¦ heisst ¦ nämlich ¦ ist (?:nämlich|übrigens|einfach|schlicht) ¦ auf (?=[\w-]+ (?:geändert|gesetzt)) ¦ (?:geändert|gesetzt) (?:auf|in)
+    laute[tn]?(?: (?:jetzt|nun|übrigens|weiterhin|einfach))? ¦ lautete ¦ heißt(?: (?:jetzt|nun|übrigens))? ¦ heisst ¦ nämlich ¦ ist (?:nämlich|übrigens|einfach|schlicht) ¦ auf(?= [\w-]+ (?:geändert|gesetzt|umgestellt)) ¦ (?:geändert|gesetzt) (?:auf|in)
     à savoir ¦ c['\u2019]est(?: (?:toujours|maintenant|juste))? ¦ est (?:tout simplement|simplement|toujours|resté|restée|devenu|juste) ¦ (?:changé|remplacé|modifié)e? (?:en|par|pour)
     es (?:literalmente|simplemente|ahora|todavía|nada menos que) ¦ sigue siendo ¦ qued[oó] (?:en|como) ¦ (?:cambiad|actualizad|restablecid)[oa] (?:a|por) ¦ o sea ¦ le puse
     é (?:literalmente|simplesmente|só) ¦ ficou(?: como)? ¦ continua(?: a ser| sendo)? ¦ eh ¦ ou seja ¦ (?:redefinid|trocad|alterad|mudad|atualizad)[oa] para
@@ -165,8 +165,18 @@ SET = _pattern(
     "用 ¦ 使用 ¦ 使 ¦ 사용",
 )
 """To choose a password."""
+OPEN = _pattern(
+    r"""enter ¦ type ¦ use ¦ is ¦ opens? ¦ punch ¦ it['\u2019]s ¦ now""",
+    "開け ¦ 열",
+)
+"""What one does with the code of a lock."""
+COPULA = _pattern(
+    r"""is ¦ ist ¦ est ¦ es ¦ é ¦ \u2014 ¦ это""",
+    "(?!)",
+)
+"""Between the name of a password and the password, or a word about it."""
 PHRASE = _pattern(
-    r"""(?:seed|recovery|backup|wallet|secret|pass)[ -]?phrases? ¦ seed words
+    r"""(?:seed|recovery|backup|wallet|secret|pass)[ -]?phrases? ¦ seed words ¦ master passwords?
     passphrase ¦ merksatz ¦ passsatz ¦ wiederherstellungssatz ¦ wiederherstellungswörter
     phrases? (?:de passe|secrètes?|de récupération|du \w+) ¦ la phrase
     frases? (?:secreta|de paso|de recuperación|semilla|de contraseña) ¦ la frase
@@ -186,7 +196,7 @@ QUESTION = _pattern(
 )
 """A word that somebody is asked for; most are plain."""
 ANSWER = _pattern(
-    r"""(?:is|was) ¦ answer(?:s|ed)?(?: they have on file)? is ¦ answered ¦ answer
+    r"""(?:is|was) ¦ it['\u2019]s ¦ answer(?:s|ed)?(?: they have on file)? is ¦ answered ¦ answer
     (?:ist|lautet|heißt)(?: übrigens| einfach)? ¦ antworte[tn]? ¦ antwort ist
     est ¦ c['\u2019]est ¦ réponse est ¦ répond\w{0,3} ¦ répéter mon mot de passe vocal
     es ¦ respuesta es ¦ respond\w{1,3} ¦ contesté
@@ -207,12 +217,12 @@ key ¦ token ¦ cookie ¦ pat ¦ serial ¦ seriennummer ¦ de serie ¦ de série
 密钥 ¦ 密鑰 ¦ 秘钥 ¦ 私钥 ¦ 令牌 ¦ 序列号 ¦ 注册码 ¦ 激活码 ¦ 授权码 ¦ 许可证 ¦ トークン ¦ キー ¦ 秘密鍵 ¦ シークレット ¦ シリアル ¦ クッキー ¦ ライセンス ¦ ウェブフック
 토큰 ¦ 키 ¦ 시크릿 ¦ 쿠키 ¦ 세션 ¦ 시리얼 ¦ 라이선스 ¦ 웹훅 ¦ pin ¦ puk ¦ otp ¦ tan ¦ code ¦ nip ¦ digo ¦ combination ¦ kombination ¦ код ¦ пин ¦ пук ¦ steam
 码 ¦ 碼 ¦ 番号 ¦ コード ¦ 桁 ¦ 번호 ¦ 자리 ¦ 코드 ¦ log ¦ sign ¦ authent ¦ unlock ¦ open ¦ lets ¦ gets in ¦ got in ¦ goes in ¦ prompt ¦ decrypt ¦ asked me ¦ leaked
-einwähl ¦ sperr ¦ entpack ¦ falscheingabe ¦ reinkomm ¦ meld ¦ connect ¦ connexion ¦ accès ¦ ouvr ¦ verrouill ¦ chiffr ¦ acce ¦ inici ¦ entr ¦ conect ¦ abre ¦ reconoce ¦ desarma
-descifr ¦ desbloque ¦ autent ¦ acess ¦ conta ¦ descript ¦ вход ¦ вой ¦ зай ¦ захо ¦ пуск ¦ пуст ¦ логин ¦ авториз ¦ аутент ¦ разблок ¦ доступ ¦ откры ¦ расшифр
+einwähl ¦ sperr ¦ entpack ¦ falscheingabe ¦ reinkomm ¦ komm ¦ test user ¦ demo user ¦ guest user ¦ service user ¦ ssh ¦ meld ¦ connect ¦ connexion ¦ accès ¦ ouvr ¦ verrouill ¦ chiffr ¦ acce ¦ inici ¦ entr ¦ conect ¦ abre ¦ reconoce ¦ desarma
+descifr ¦ cifra ¦ encrypted ¦ desbloque ¦ autent ¦ acess ¦ conta ¦ descript ¦ вход ¦ вой ¦ зай ¦ захо ¦ пуск ¦ пуст ¦ логин ¦ авториз ¦ аутент ¦ разблок ¦ доступ ¦ откры ¦ расшифр
 登 ¦ 账号 ¦ 帐号 ¦ 解 ¦ 连不上 ¦ 上网 ¦ 工程模式 ¦ 认证 ¦ 重置 ¦ 泄 ¦ ログイン ¦ ログオン ¦ サインイン ¦ 入れ ¦ 弾かれ ¦ 接続 ¦ アクセス ¦ 流出 ¦ 初期値
 로그인 ¦ 접속 ¦ 들어 ¦ 인증 ¦ 잠금 ¦ 풀려 ¦ 먹혀 ¦ 계정 ¦ 유출 ¦ vpn ¦ wifi ¦ wi-fi ¦ wlan ¦ router ¦ hotspot ¦ ftp ¦ ssh ¦ rdp ¦ vnc ¦ nas ¦ smtp ¦ imap ¦ ldap ¦ dvr ¦ nvr
-kamera ¦ admin ¦ root ¦ psql ¦ zip ¦ luks ¦ vault ¦ filezilla ¦ proxmox ¦ grafana ¦ zabbix ¦ jenkins ¦ gitlab ¦ moodle ¦ odoo ¦ redmine ¦ wordpress ¦ minio ¦ rcon ¦ account
-nutzer ¦ konto ¦ utilisateur ¦ compte ¦ box ¦ boîte ¦ usuario ¦ cuenta ¦ enrutador ¦ alarm ¦ usuário ¦ utilizador ¦ roteador ¦ câmera ¦ роутер ¦ вайфай ¦ юзер ¦ учётк ¦ учетк
+kamera ¦ admin ¦ root ¦ psql ¦ zip ¦ sudo ¦ bios ¦ cloud ¦ confluence ¦ jira ¦ keycloak ¦ pgadmin ¦ phpmyadmin ¦ kibana ¦ nexus ¦ rabbitmq ¦ mqtt ¦ mongodb ¦ samba ¦ fritz ¦ synology ¦ plex ¦ luks ¦ vault ¦ filezilla ¦ proxmox ¦ grafana ¦ zabbix ¦ jenkins ¦ gitlab ¦ moodle ¦ odoo ¦ redmine ¦ wordpress ¦ minio ¦ rcon ¦ account
+nutzer ¦ konto ¦ utilisateur ¦ compte ¦ box ¦ boîte ¦ usuario ¦ cuenta ¦ enrutador ¦ alarm ¦ usuário ¦ utilizador ¦ roteador ¦ câmera ¦ роутер ¦ рут ¦ вайфай ¦ юзер ¦ учётк ¦ учетк
 аккаунт ¦ камер ¦ рутов ¦ админ ¦ гите ¦ сервер ¦ 无线 ¦ 校园网 ¦ 用户 ¦ 管理 ¦ 摄像头 ¦ 路由器 ¦ 服务器 ¦ 网盘 ¦ 共享 ¦ ルーター ¦ ユーザー ¦ アカウント ¦ サーバ ¦ 無線 ¦ 鯖
 공유기 ¦ 와이파이 ¦ 관리자 ¦ 서버 ¦ 나스 ¦ door ¦ gate ¦ safe ¦ lock ¦ intercom ¦ garage ¦ texted ¦ sms ¦ parental ¦ tür ¦ tor ¦ tresor ¦ schließfach ¦ spind ¦ schloss
 kindersicherung ¦ porte ¦ portail ¦ coffre ¦ casier ¦ cadenas ¦ interphone ¦ puerta ¦ portón ¦ caja ¦ taquilla ¦ candado ¦ garaje ¦ cerradura ¦ porta ¦ portão ¦ cofre ¦ cacifo

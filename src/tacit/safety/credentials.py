@@ -22,6 +22,7 @@ from tacit.safety.credential_words import (
     LOCK,
     LOGIN,
     NO_CODE,
+    OPEN,
     PASSWORD,
     PERSON,
     SYSTEM,
@@ -31,8 +32,8 @@ from tacit.safety.ordinary_words import ORDINARY, is_ordinary
 from tacit.safety.secret_shapes import REFERENCE, TECHNICAL, Finder, entropy, is_placeholder
 from tacit.text.lazy_regex import lazy_regex
 
-Look = Literal["random", "groups", "digits", "signs", "mixed", "joined", "none"]
-"""`9f3c1a7e5b2d4860`, `KQ7M-99TR-ZP3D`, `4711`, `Zx!vogel`, `Perro1234`, `mariposa_azul`, anything else."""
+Look = Literal["random", "groups", "signs", "mixed", "joined", "none"]
+"""`9f3c1a7e5b2d4860`, `KQ7M-99TR-ZP3D`, `Zx!vogel`, `Perro1234`, `mariposa_azul`, anything else."""
 
 _SENTENCE = lazy_regex(
     r"[^\n\u3002\uff01\uff1f]{1,600}?(?:[.!?\u2026]+(?=\s)|[\u3002\uff01\uff1f\n]|$)", re.MULTILINE
@@ -44,7 +45,7 @@ _SPACED_DIGITS = lazy_regex(
     rf"(?<![{LETTER}_.,:+/-])(?<!\d )(?:\d{{3}} \d{{3}}|\d{{2}}[ -]\d{{2}}[ -]\d{{2}})(?![{LETTER}_:%/-]|[ .,-]\d)"
 )
 _PLAIN_DIGITS = lazy_regex(
-    r"(?<![A-Za-z0-9_.,:+#=/\u2013\"$\u20ac\u00a3\uffe5-])\d{4,8}#?(?![A-Za-z0-9_%\u20ac/:-]|[.,]\d|\s{0,3}[\u2192|\t])"
+    r"(?<![A-Za-z0-9_.,:+#=/\u2013\"$\u20ac\u00a3\uffe5-])\d{4,8}#?(?![A-Za-z0-9_%\u20ac\u00d7/:-]|[.,]\d|\s{0,3}[\u2192|\t])"
 )
 _LETTER_CODE = lazy_regex(
     rf"(?<![{LETTER}_.-])(?=[A-Z\u0410-\u042f]*\d)(?=\d*[A-Z\u0410-\u042f])(?![A-Z]+\d+(?![A-Z]))[A-Z\u0410-\u042f0-9]{{4,8}}(?![{LETTER}_.-])"
@@ -71,7 +72,7 @@ _NO_COMPOUND = lazy_regex(
 _HEX = lazy_regex(r"^[0-9a-fA-F]{16,}$")
 _LONG = lazy_regex(r"^[A-Za-z0-9+/=_-]{20,400}$")
 _OTHER = lazy_regex(  # what letters with digits also are: colors, dates, versions, tickets, hosts, files, sizes, products, units
-    r"^(?:#[0-9a-f]{3,8}|[0-9a-f]{6,12}|\d[A-Za-z]+|v?\d+(?:[.:_-]\d+)+\S{0,8}|(?-i:[A-Z]{2,12}-\d{1,7})|0x[0-9a-f]+|\d+[A-Za-z%\u20ac]{1,4}|(?-i:[A-Z]{1,6}\d{1,6}|[A-Z]{1,4}-?\d[\d.-]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)|(?:\S*-)?20[0-3]\d-\d\d(?!\d{2}\b)\S*|(?:claude|gpt|gemini|llama)-\S+"
+    r"^(?:#[0-9a-f]{3,8}|u\+[0-9a-f]+|[0-9a-f]{6,12}|\d[A-Za-z]+|v?\d+(?:[.:_-]\d+)+\S{0,8}|(?-i:[A-Z]{2,12}-\d{1,7})|0x[0-9a-f]+|\d+[A-Za-z%\u20ac]{1,4}|(?-i:[A-Z]{1,6}\d{1,6}|[A-Z]{1,4}-?\d[\d.-]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)|(?:\S*-)?20[0-3]\d-\d\d(?!\d{2}\b)\S*|(?:claude|gpt|gemini|llama)-\S+"
     r"|[\w.-]+\.(?:com|org|net|io|dev|app|de|fr|es|br|pt|ru|jp|cn|kr|eu|local|internal|lan|intra|example|exemplo|ejemplo|exemple|test|py|js|ts|tsx|jsx|go|rs|rb"
     r"|java|kt|sh|md|txt|json|ya?ml|toml|ini|conf|cfg|env|pem|key|crt|pub|xml|html?|css|png|jpe?g|svg|pdf|csv|sql|log|lock|zip|gz|tar|exe|dll|so|properties)(?::\d+)?"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)*|(?:windows|office|ubuntu|debian|macos|iphone|ipad|android|python|node|java|php|postgres\w*|mysql|redis|log4\w+|web|web3"
@@ -127,7 +128,9 @@ class _Sentence:
         combination = self.text[start:end].count("-") == 2
         return (
             self.near(LOCK, start, end, (80, 60))
-            and (combination or self.near(TYPE, start, end, (40, 40)))
+            and (
+                combination or self.near(TYPE, start, end, (40, 40)) or self.near(OPEN, start, end, (40, 40))
+            )
             and not self.near(NO_CODE, start, end)
         )
 
@@ -177,7 +180,7 @@ def _counts(value: str) -> bool:
     """Whether a number stands beside words in it, as in `8-line`, `Phase-2-scan`, `non-2xx`, or it is an abbreviation such as `C2PA`."""
     parts = [part for part in _JOINTS.split(value) if part]
     words = [part.strip("0123456789").lower() for part in parts]
-    single = any(part.isdigit() and len(part) < 2 for part in parts)
+    single = any(part.isdigit() and len(part) < 2 for part in parts) and ("-" in value or value.islower())
     return (
         len(parts) > 1
         and (
@@ -242,6 +245,8 @@ def _accepts(sentence: _Sentence, look: Look, start: int, end: int) -> bool:
         len(sentence.text) < _ANSWER and PASSWORD.search(sentence.before)
     ):
         return odd > 0
+    if look == "signs" and any(ch.isdigit() for ch in value) and sentence.near(SYSTEM, start, end, (60, 40)):
+        return True
     return odd > (0 if foreign else 1) and sentence.access(start, end)
 
 

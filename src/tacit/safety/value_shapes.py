@@ -307,6 +307,7 @@ VALUE_SHAPES: tuple[Shape, ...] = (
     _shape("cli_password", "snowsql sqlcmd sqlplus ldap mongosh pg_ smb cqlsh clickhouse influx mosquitto xfreerdp rdesktop keytool kinit bcp isql sftp ftp vncpasswd net ansible rabbitmq nats etcdctl consul couchbase",
         r"(?i:\b(?:snowsql|sqlcmd|bcp|isql|mongosh|cqlsh|clickhouse-client|influx|mosquitto_\w{3}|xfreerdp|rdesktop|ldap\w{3,10}|smbclient|lftp|etcdctl|rabbitmqadmin|couchbase-cli)\b[^\n|;]{0,300}?\s(?:-p|-P|-w|-pw|/p:|--pass)[ =]{0,2})[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,200})", reach=(0, 3),
         held="snowsql sqlcmd bcp isql mongosh cqlsh clickhouse influx mosquitto xfreerdp rdesktop ldap smbclient lftp etcdctl rabbitmq couchbase"),
+    _shape("cli_password", "zip", r"(?:\b(?:un)?zip\b[^\n|;]{0,80}?[ \t]-P[ =]?)[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,100})", is_placeholder, reach=(0, 0)),
     _shape("cli_password", "keytool jarsigner", r"(?i:\b(?:keytool|jarsigner)\b[^\n|;]{0,300}?\s-(?:store|key|src|dest)\w{0,8}pass[ =]{1,2})[\"']?(?P<secret>[^\s\"'$]{4,200})", reach=(0, 3)),
     _shape("private_key", "mii mhc mhg mig mc4 b3blbnnzac", r"(?<![A-Za-z0-9+/=])(?P<secret>(?:MII(?:E[opvw]|J[QKpqR]|C[XWde]|B[UVPO]|G)|MHcCAQEE|MHgCAQ|MI(?:GHAgEA|GkAgEB|GTAgEA|HuAgEA)|MC4CAQAw|b3BlbnNzaC1rZXk)[A-Za-z0-9+/]{24,}={0,2}(?:\s{1,8}[A-Za-z0-9+/]{4,80}={0,2}(?=\s|$|-----)){0,80})", _no_pem),
     _shape("vault_text", "$ansible_vault", r"\$ANSIBLE_VAULT;[^\n]{1,60}(?P<secret>(?:\s{1,8}[0-9a-f]{16,100}){1,400})", _no_pem),
