@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from tacit.api import answers as shapes
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.requests import Backup, Folder, NoBody, Request
+from tacit.api.requests import Backup, Folder, NoBody, Place, Request
 from tacit.app.maintenance.jobs import ProgressCallback
 from tacit.app.transfer.report import ImportOptions
 from tacit.app.transfer.transfer import Progress
