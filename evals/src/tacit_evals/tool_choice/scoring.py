@@ -83,7 +83,8 @@ def faults_of(case: Case, choice: Choice) -> list[str]:
     faults: list[str] = []
     for name, patterns in case.arguments.items():
         value = choice.arguments.get(name)
-        text = ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+        parts: list[object] = value if isinstance(value, list) else [] if value is None else [value]
+        text = ", ".join(str(part) for part in parts)
         faults += [
             f"`{name}` is {text!r} without {pattern!r}"
             for pattern in patterns
