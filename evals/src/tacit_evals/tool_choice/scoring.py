@@ -18,7 +18,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tacit.mcp.server import INSTRUCTIONS, listed_tools
 
@@ -83,7 +83,8 @@ def faults_of(case: Case, choice: Choice) -> list[str]:
     faults: list[str] = []
     for name, patterns in case.arguments.items():
         value = choice.arguments.get(name)
-        text = ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+        listed = cast("list[object]", value) if isinstance(value, list) else [] if value is None else [value]
+        text = ", ".join(str(part) for part in listed)
         faults += [
             f"`{name}` is {text!r} without {pattern!r}"
             for pattern in patterns

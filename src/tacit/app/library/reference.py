@@ -66,12 +66,11 @@ def _field(field: Any) -> str:
 
 def _members(kind: Any) -> Iterator[tuple[str, Any]]:
     """Public methods and properties in the order of the source."""
-    members: dict[str, Any] = dict(vars(kind))
-    for name, value in members.items():
+    for name, value in kind.__dict__.items():
         if name.startswith("_"):
             continue
         if isinstance(value, classmethod | staticmethod):
-            yield name, value.__func__
+            yield name, getattr(kind, name)
         elif inspect.isfunction(value) or isinstance(value, property):
             yield name, value
 
