@@ -211,6 +211,7 @@ def _works(day: Recorder, engine: Engine, shop: Path) -> None:
     day.ask("list_traces", session="plain/s-41", surface="prompt", limit=1)
     day.ask("get_trace", trace)
     day.ask("replay_trace", trace, threshold=0.4)
+    day.ask("why_not", memory=lint, text="What is a depot?", cwd=cwd)
     day.ask("rate_trace", trace, useful=True, memory_ids=[lint])
     day.ask("rate_memory", {"id": lint}, useful=True, trace_id=trace["id"])
     day.ask("list_verdicts")

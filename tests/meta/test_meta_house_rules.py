@@ -25,6 +25,7 @@ BANNED_NAMES = {"utils", "helpers", "common", "base", "manager"}
 LONG_MODULES: dict[str, str] = {
     "src/tacit/app/signals.py": "one signal from arrival to delivery; every step reads the same record, lock and deadline",
     "src/tacit/api/answers.py": "one class per shape of an answer; a list reads best whole",
+    "src/tacit/api/requests.py": "one class per request, beside `answers`",
     "src/tacit/backends/memory/store.py": "every method of the store port, most of a few lines; read beside the port",
     "src/tacit_hook.py": "one file without imports of ours by design: hosts run it as it is",
     "src/tacit/app/engine.py": "the public facade: one method for each thing that can be asked",

@@ -33,7 +33,7 @@ OPERATIONS = """
     remove_team_project replace_memory replay_trace report_event report_library_event request_sharing
     rescan restore_backup revert_settings revoke_device search_items search_memories separate_project
     share_in_repository stream_traces supersede_memory sync tune undo_change unshare_in_repository
-    unshare_memory write_export write_up_session
+    unshare_memory why_not write_export write_up_session
 """
 """The ids by which generated clients call the API: a name that goes away or changes breaks them, see docs/reference/api-conventions.md."""
 

@@ -1091,7 +1091,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell why a recall does not give a memory: the stage that leaves it out, numbers, and changes that let it through. */
+        /**
+         * Tell why a recall does not give a memory.
+         * @description The recall runs as it does for an agent, but nothing is stored and nobody is given anything. The answer names the stage that leaves the memory out and the numbers that decided. Each change in `remedies` was tried with the same recall.
+         */
         post: operations["why_not"];
         delete?: never;
         options?: never;
@@ -2150,7 +2153,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8ckh677vmf88sk",
+         *       "id": "mem_1m8cpax8gh4tp7z8",
          *       "team": "acme/core"
          *     }
          */
@@ -2950,7 +2953,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8ckhaxecatgd55",
+         *       "id": "req_1m8cpb0tycqfcf8r",
          *       "decision": "accept"
          *     }
          */
@@ -3617,7 +3620,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8ckh6yp7dxqzh8"
+         *       "trace_id": "trc_1m8cpay5zs1xxb4s"
          *     }
          */
         Feedback: {
@@ -4713,7 +4716,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-q1h53734",
+         *       "code": "ana-138mmgvd",
          *       "name": "laptop"
          *     }
          */
@@ -4986,7 +4989,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8ckh6jcjrqkeyw"
+         *       "into": "mem_1m8cpaxfsxtyn507"
          *     }
          */
         MergeInto: {
@@ -7273,7 +7276,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8ckh677vmf88sk",
+         *       "id": "mem_1m8cpax8gh4tp7z8",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8766,7 +8769,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8ckh677vmf88sk"
+         *         "mem_1m8cpax8gh4tp7z8"
          *       ]
          *     }
          */
@@ -9178,7 +9181,7 @@ export interface components {
          * Undo
          * @description Take back one change.
          * @example {
-         *       "id": "chg_1m8ckh6qetf2e718"
+         *       "id": "chg_1m8cpaxv5rybew73"
          *     }
          */
         Undo: {
@@ -9211,7 +9214,7 @@ export interface components {
          * Unshare
          * @description A memory whose file is to be removed.
          * @example {
-         *       "id": "mem_1m8ckh677vmf88sk",
+         *       "id": "mem_1m8cpax8gh4tp7z8",
          *       "cwd": "/work/shop"
          *     }
          */
@@ -9231,7 +9234,7 @@ export interface components {
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8ckh677vmf88sk"
+         *       "id": "mem_1m8cpax8gh4tp7z8"
          *     }
          */
         UnshareMemory: {
@@ -9342,6 +9345,11 @@ export interface components {
         /**
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
+         * @example {
+         *       "memory": "mem_1m8cpax8gh4tp7z8",
+         *       "text": "What is a depot?",
+         *       "cwd": "/work/shop"
+         *     }
          */
         WhyNotRequest: {
             /**
@@ -9776,7 +9784,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8ckh677vmf88sk",
+                     *             "id": "mem_1m8cpax8gh4tp7z8",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9793,12 +9801,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469282,
+                     *               "valid_from_ms": 1795722409227,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719469287,
-                     *             "updated_at_ms": 1795719469287,
+                     *             "created_at_ms": 1795722409232,
+                     *             "updated_at_ms": 1795722409232,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9839,11 +9847,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "13d34b4e3b2ede2a",
-                     *             "etag": "6c647ff8ad6e362e4145"
+                     *             "etag": "fcfdd8898612f0664bc5"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8ckh6f72a0qpkc"
+                     *       "change_id": "chg_1m8cpaxd1ecmnw27"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -9948,7 +9956,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8ckh6jcjrqkeyw",
+                     *           "id": "mem_1m8cpaxfsxtyn507",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9965,12 +9973,12 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795719469641,
+                     *             "valid_from_ms": 1795722409461,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null
                      *           },
-                     *           "created_at_ms": 1795719469644,
-                     *           "updated_at_ms": 1795719469644,
+                     *           "created_at_ms": 1795722409465,
+                     *           "updated_at_ms": 1795722409465,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10013,10 +10021,10 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "8058c744e07b7782",
-                     *           "etag": "c38cbdd644ac00825db2"
+                     *           "etag": "c8516136f5c84ca16b82"
                      *         },
                      *         {
-                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "id": "mem_1m8cpax8gh4tp7z8",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -10033,12 +10041,12 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_from_ms": 1795722409227,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null
                      *           },
-                     *           "created_at_ms": 1795719469287,
-                     *           "updated_at_ms": 1795719469287,
+                     *           "created_at_ms": 1795722409232,
+                     *           "updated_at_ms": 1795722409232,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10079,7 +10087,7 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "6c647ff8ad6e362e4145"
+                     *           "etag": "fcfdd8898612f0664bc5"
                      *         }
                      *       ],
                      *       "limit": 2,
@@ -10139,7 +10147,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "id": "mem_1m8cpaxfsxtyn507",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10156,12 +10164,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_from_ms": 1795722409461,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719469644,
-                     *             "updated_at_ms": 1795719469644,
+                     *             "created_at_ms": 1795722409465,
+                     *             "updated_at_ms": 1795722409465,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10204,7 +10212,7 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "c38cbdd644ac00825db2"
+                     *             "etag": "c8516136f5c84ca16b82"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10234,7 +10242,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
+                 * @example mem_1m8cpax8gh4tp7z8
                  */
                 id: string;
             };
@@ -10251,7 +10259,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8ckh677vmf88sk",
+                     *         "id": "mem_1m8cpax8gh4tp7z8",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10268,12 +10276,12 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795719469282,
+                     *           "valid_from_ms": 1795722409227,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null
                      *         },
-                     *         "created_at_ms": 1795719469287,
-                     *         "updated_at_ms": 1795719469287,
+                     *         "created_at_ms": 1795722409232,
+                     *         "updated_at_ms": 1795722409232,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10314,7 +10322,7 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "content_hash": "13d34b4e3b2ede2a",
-                     *         "etag": "6c647ff8ad6e362e4145"
+                     *         "etag": "fcfdd8898612f0664bc5"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10349,7 +10357,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
+                 * @example mem_1m8cpax8gh4tp7z8
                  */
                 id: string;
             };
@@ -10371,7 +10379,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8ckh677vmf88sk",
+                     *         "id": "mem_1m8cpax8gh4tp7z8",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10388,12 +10396,12 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795719469282,
+                     *           "valid_from_ms": 1795722409227,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null
                      *         },
-                     *         "created_at_ms": 1795719469287,
-                     *         "updated_at_ms": 1795719469702,
+                     *         "created_at_ms": 1795722409232,
+                     *         "updated_at_ms": 1795722409615,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10434,9 +10442,9 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "content_hash": "13d34b4e3b2ede2a",
-                     *         "etag": "02d5ca2343cadf85c74c"
+                     *         "etag": "e1478c3a9c26a3666eca"
                      *       },
-                     *       "change_id": "chg_1m8ckh6m73q0ty7s"
+                     *       "change_id": "chg_1m8cpaxmfa4p956e"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10489,7 +10497,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh6jcjrqkeyw
+                 * @example mem_1m8cpaxfsxtyn507
                  */
                 id: string;
             };
@@ -10506,7 +10514,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8ckh6jcjrqkeyw",
+                     *         "id": "mem_1m8cpaxfsxtyn507",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10523,12 +10531,12 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795719469641,
+                     *           "valid_from_ms": 1795722409461,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null
                      *         },
-                     *         "created_at_ms": 1795719469644,
-                     *         "updated_at_ms": 1795719469754,
+                     *         "created_at_ms": 1795722409465,
+                     *         "updated_at_ms": 1795722409734,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10573,9 +10581,9 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "content_hash": "8058c744e07b7782",
-                     *         "etag": "aba70771e8959df178ff"
+                     *         "etag": "da8f86747da1088caa0d"
                      *       },
-                     *       "change_id": "chg_1m8ckh6qetf2e718"
+                     *       "change_id": "chg_1m8cpaxv5rybew73"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10618,7 +10626,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
+                 * @example mem_1m8cpax8gh4tp7z8
                  */
                 id: string;
             };
@@ -10640,7 +10648,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8ckh677vmf88sk",
+                     *         "id": "mem_1m8cpax8gh4tp7z8",
                      *         "kind": "preference",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10657,12 +10665,12 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795719469282,
+                     *           "valid_from_ms": 1795722409227,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null
                      *         },
-                     *         "created_at_ms": 1795719469287,
-                     *         "updated_at_ms": 1795719469693,
+                     *         "created_at_ms": 1795722409232,
+                     *         "updated_at_ms": 1795722409607,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10703,9 +10711,9 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "content_hash": "f57bf53804883f79",
-                     *         "etag": "76b3e6f9f56e7de3f154"
+                     *         "etag": "50e4408f19d48b6fe23f"
                      *       },
-                     *       "change_id": "chg_1m8ckh6m1vj0gq7h"
+                     *       "change_id": "chg_1m8cpaxma55n70dm"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10753,7 +10761,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh6mb9b6p30b
+                 * @example mem_1m8cpaxms0bvc1z5
                  */
                 id: string;
             };
@@ -10780,7 +10788,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "id": "mem_1m8cpaxn2dv9rmbd",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10797,12 +10805,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469717,
+                     *               "valid_from_ms": 1795722409634,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719469717,
-                     *             "updated_at_ms": 1795719469717,
+                     *             "created_at_ms": 1795722409634,
+                     *             "updated_at_ms": 1795722409634,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10845,15 +10853,15 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8731acb31eb5c842",
-                     *             "etag": "2f7d4faeda7a9af594b5"
+                     *             "etag": "9b3913c1745ebbfec92d"
                      *           },
-                     *           "old_id": "mem_1m8ckh6mb9b6p30b",
-                     *           "at_ms": 1795719469717,
+                     *           "old_id": "mem_1m8cpaxms0bvc1z5",
+                     *           "at_ms": 1795722409634,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8ckh6msv4va8q0"
+                     *       "change_id": "chg_1m8cpaxptwjxxeks"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10907,7 +10915,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh6n7n1v687m
+                 * @example mem_1m8cpaxqs35fwds4
                  */
                 id: string;
             };
@@ -10931,10 +10939,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8ckh6n7n1v687m says the same, by review",
+                     *           "reason": "mem_1m8cpaxqs35fwds4 says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "id": "mem_1m8cpaxfsxtyn507",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10951,12 +10959,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_from_ms": 1795722409461,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719469644,
-                     *             "updated_at_ms": 1795719469754,
+                     *             "created_at_ms": 1795722409465,
+                     *             "updated_at_ms": 1795722409734,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11001,15 +11009,15 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "aba70771e8959df178ff"
+                     *             "etag": "da8f86747da1088caa0d"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8ckh6jcjrqkeyw in review",
+                     *           "reason": "merged into mem_1m8cpaxfsxtyn507 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8ckh6n7n1v687m",
+                     *             "id": "mem_1m8cpaxqs35fwds4",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11026,12 +11034,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469735,
-                     *               "valid_to_ms": 1795719469754,
-                     *               "superseded_by": "mem_1m8ckh6jcjrqkeyw"
+                     *               "valid_from_ms": 1795722409720,
+                     *               "valid_to_ms": 1795722409734,
+                     *               "superseded_by": "mem_1m8cpaxfsxtyn507"
                      *             },
-                     *             "created_at_ms": 1795719469735,
-                     *             "updated_at_ms": 1795719469754,
+                     *             "created_at_ms": 1795722409721,
+                     *             "updated_at_ms": 1795722409734,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11074,11 +11082,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "9c0d1f2ea582f71c6664"
+                     *             "etag": "86c6756e0ded573f9198"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8ckh6ntpynvk2m"
+                     *       "change_id": "chg_1m8cpaxr67ar8rya"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11126,7 +11134,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
+                 * @example mem_1m8cpax8gh4tp7z8
                  */
                 id: string;
             };
@@ -11144,7 +11152,7 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "id": "mem_1m8cpax8gh4tp7z8",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11161,12 +11169,12 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_from_ms": 1795722409227,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null
                      *           },
-                     *           "created_at_ms": 1795719469287,
-                     *           "updated_at_ms": 1795719469287,
+                     *           "created_at_ms": 1795722409232,
+                     *           "updated_at_ms": 1795722409232,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11207,10 +11215,10 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "6c647ff8ad6e362e4145"
+                     *           "etag": "fcfdd8898612f0664bc5"
                      *         },
                      *         {
-                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "id": "mem_1m8cpax8gh4tp7z8",
                      *           "kind": "preference",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11227,12 +11235,12 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_from_ms": 1795722409227,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null
                      *           },
-                     *           "created_at_ms": 1795719469287,
-                     *           "updated_at_ms": 1795719469693,
+                     *           "created_at_ms": 1795722409232,
+                     *           "updated_at_ms": 1795722409607,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11273,7 +11281,7 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "f57bf53804883f79",
-                     *           "etag": "76b3e6f9f56e7de3f154"
+                     *           "etag": "50e4408f19d48b6fe23f"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11311,7 +11319,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh6mb9b6p30b
+                 * @example mem_1m8cpaxms0bvc1z5
                  */
                 id: string;
             };
@@ -11329,15 +11337,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8ckh6mnvvt5yb4",
-                     *           "target_id": "mem_1m8ckh6mb9b6p30b",
+                     *           "source_id": "mem_1m8cpaxn2dv9rmbd",
+                     *           "target_id": "mem_1m8cpaxms0bvc1z5",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8ckh6mnvvt5yb4",
+                     *           "id": "mem_1m8cpaxn2dv9rmbd",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11354,12 +11362,12 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795719469717,
+                     *             "valid_from_ms": 1795722409634,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null
                      *           },
-                     *           "created_at_ms": 1795719469717,
-                     *           "updated_at_ms": 1795719469717,
+                     *           "created_at_ms": 1795722409634,
+                     *           "updated_at_ms": 1795722409634,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11402,7 +11410,7 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "8731acb31eb5c842",
-                     *           "etag": "2f7d4faeda7a9af594b5"
+                     *           "etag": "9b3913c1745ebbfec92d"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11440,7 +11448,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
+                 * @example mem_1m8cpax8gh4tp7z8
                  */
                 id: string;
             };
@@ -11459,22 +11467,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "library/chat-7",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *           "surface": "prompt",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795719470078,
+                     *           "at_ms": 1795722410190,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795719469876,
+                     *           "at_ms": 1795722409921,
                      *           "used": null
                      *         }
                      *       ],
@@ -11508,7 +11516,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh677vmf88sk
+                 * @example mem_1m8cpax8gh4tp7z8
                  */
                 id: string;
             };
@@ -11587,24 +11595,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "id": "mem_1m8cpaxn2dv9rmbd",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795719469717
+                     *             "created_at_ms": 1795722409634
                      *           },
                      *           {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "id": "mem_1m8cpaxfsxtyn507",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795719469644
+                     *             "created_at_ms": 1795722409465
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11618,6 +11626,15 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            /** @description No memory is meant by `around`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             421: components["responses"]["MisdirectedRequest"];
             422: components["responses"]["UnprocessableEntity"];
             500: components["responses"]["InternalServerError"];
@@ -11668,12 +11685,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8ckh6qetf2e718",
-                     *           "at_ms": 1795719469806,
+                     *           "change_id": "chg_1m8cpaxv5rybew73",
+                     *           "at_ms": 1795722409829,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "id": "mem_1m8cpaxfsxtyn507",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11690,12 +11707,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469641,
-                     *               "valid_to_ms": 1795719469805,
+                     *               "valid_from_ms": 1795722409461,
+                     *               "valid_to_ms": 1795722409772,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719469644,
-                     *             "updated_at_ms": 1795719469806,
+                     *             "created_at_ms": 1795722409465,
+                     *             "updated_at_ms": 1795722409829,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11740,10 +11757,10 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "601e3e0805d981013a11"
+                     *             "etag": "a4f30f5da5c37ef4f722"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "id": "mem_1m8cpaxfsxtyn507",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11760,12 +11777,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_from_ms": 1795722409461,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719469644,
-                     *             "updated_at_ms": 1795719469754,
+                     *             "created_at_ms": 1795722409465,
+                     *             "updated_at_ms": 1795722409734,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11810,16 +11827,16 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "aba70771e8959df178ff"
+                     *             "etag": "da8f86747da1088caa0d"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8ckh6ntpynvk2m",
-                     *           "at_ms": 1795719469754,
-                     *           "reason": "merged into mem_1m8ckh6jcjrqkeyw in review",
+                     *           "change_id": "chg_1m8cpaxr67ar8rya",
+                     *           "at_ms": 1795722409734,
+                     *           "reason": "merged into mem_1m8cpaxfsxtyn507 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8ckh6n7n1v687m",
+                     *             "id": "mem_1m8cpaxqs35fwds4",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11836,12 +11853,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469735,
-                     *               "valid_to_ms": 1795719469754,
-                     *               "superseded_by": "mem_1m8ckh6jcjrqkeyw"
+                     *               "valid_from_ms": 1795722409720,
+                     *               "valid_to_ms": 1795722409734,
+                     *               "superseded_by": "mem_1m8cpaxfsxtyn507"
                      *             },
-                     *             "created_at_ms": 1795719469735,
-                     *             "updated_at_ms": 1795719469754,
+                     *             "created_at_ms": 1795722409721,
+                     *             "updated_at_ms": 1795722409734,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11884,10 +11901,10 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "9c0d1f2ea582f71c6664"
+                     *             "etag": "86c6756e0ded573f9198"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8ckh6n7n1v687m",
+                     *             "id": "mem_1m8cpaxqs35fwds4",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11904,12 +11921,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469735,
+                     *               "valid_from_ms": 1795722409720,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719469735,
-                     *             "updated_at_ms": 1795719469735,
+                     *             "created_at_ms": 1795722409721,
+                     *             "updated_at_ms": 1795722409721,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11952,11 +11969,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "ee6bafe0816ebc90a765"
+                     *             "etag": "a2f517ff7d1bd193572e"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsIjBhNGZjNTQwMWUzYTFjMDg4NTQ2Y2FiYSJd"
+                     *       "next_cursor": "WzAsImI2MGVkNGM0OWJjZjVkMWZjZWY5ZmJkMCJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -12002,7 +12019,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8ckh6rvsna119m",
+                     *           "id": "mem_1m8cpaxwd7wvgde1",
                      *           "kind": "preference",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -12081,7 +12098,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8ckh6jcjrqkeyw",
+                     *             "id": "mem_1m8cpaxfsxtyn507",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12098,12 +12115,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469641,
+                     *               "valid_from_ms": 1795722409461,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719469644,
-                     *             "updated_at_ms": 1795719469828,
+                     *             "created_at_ms": 1795722409465,
+                     *             "updated_at_ms": 1795722409848,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12148,11 +12165,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "64bfce1a8f815e62550d"
+                     *             "etag": "cd98d07172bf06264279"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8ckh6r5qqkgzsp"
+                     *       "change_id": "chg_1m8cpaxvr0s46vff"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12243,7 +12260,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8ckh74qh5d1z05",
+                     *             "id": "mem_1m8cpayfhtz6v5h6",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12264,8 +12281,8 @@ export interface operations {
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719470231,
-                     *             "updated_at_ms": 1795719470231,
+                     *             "created_at_ms": 1795722410481,
+                     *             "updated_at_ms": 1795722410481,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12308,7 +12325,7 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "465ed30d171db881",
-                     *             "etag": "f675f4260ffd3ecb5c2b"
+                     *             "etag": "d2c2a8a5b8f0229f12dc"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12317,7 +12334,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8ckh747qqjmwk9",
+                     *             "id": "mem_1m8cpayd9xc490gy",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12338,8 +12355,8 @@ export interface operations {
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719470215,
-                     *             "updated_at_ms": 1795719470215,
+                     *             "created_at_ms": 1795722410409,
+                     *             "updated_at_ms": 1795722410409,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12382,7 +12399,7 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "b5e57729ab147d33",
-                     *             "etag": "9d325236029b2ce21b80"
+                     *             "etag": "0c3693349ce15d5ea3fb"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12460,7 +12477,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "decided": 1,
-                     *       "change_id": "chg_1m8ckh75q3572g4s"
+                     *       "change_id": "chg_1m8cpaygbfkgq8d4"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -12511,7 +12528,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8ckh74qh5d1z05
+                 * @example mem_1m8cpayfhtz6v5h6
                  */
                 id: string;
             };
@@ -12537,7 +12554,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8ckh74qh5d1z05",
+                     *             "id": "mem_1m8cpayfhtz6v5h6",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12558,8 +12575,8 @@ export interface operations {
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719470231,
-                     *             "updated_at_ms": 1795719470254,
+                     *             "created_at_ms": 1795722410481,
+                     *             "updated_at_ms": 1795722410501,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12602,11 +12619,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "465ed30d171db881",
-                     *             "etag": "25e53b93bbe7eb413058"
+                     *             "etag": "acde11f202ef1449886e"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8ckh75ekrvdvcn"
+                     *       "change_id": "chg_1m8cpayg5z0cqbr1"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12670,7 +12687,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795719469282,
+                     *             "first_seen_ms": 1795722409227,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12720,7 +12737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-a620af070e",
+                     *         "id": "second-clone-df2b1fb3a2",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12739,7 +12756,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795719469282,
+                     *             "first_seen_ms": 1795722409227,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12792,7 +12809,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795719469282,
+                     *         "first_seen_ms": 1795722409227,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12850,7 +12867,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-a620af070e",
+                     *         "id": "second-clone-df2b1fb3a2",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12869,7 +12886,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/home/ana/second-clone",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795719469282,
+                     *             "first_seen_ms": 1795722409227,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12938,7 +12955,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795719469282,
+                     *         "first_seen_ms": 1795722409227,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12951,12 +12968,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-4tp7z8.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-26",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13001,7 +13018,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795719469282,
+                     *         "first_seen_ms": 1795722409227,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13014,12 +13031,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-4tp7z8.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-26",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13076,7 +13093,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795719469282,
+                     *         "first_seen_ms": 1795722409227,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13089,7 +13106,7 @@ export interface operations {
                      *       "joined": false,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-4tp7z8.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
@@ -13147,12 +13164,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-4tp7z8.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-26",
-                     *         "memory_id": "mem_1m8ckh677vmf88sk",
+                     *         "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13211,7 +13228,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-mf88sk.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-4tp7z8.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
@@ -13430,7 +13447,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8ckh677vmf88sk"
+                     *             "mem_1m8cpax8gh4tp7z8"
                      *           ]
                      *         }
                      *       ]
@@ -13623,7 +13640,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795719473362,
+                     *           "added_at_ms": 1795722412668,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13632,7 +13649,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795719473839,
+                     *           "added_at_ms": 1795722412788,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13695,11 +13712,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795719473839,
+                     *           "added_at_ms": 1795722412788,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-dd5htq21",
+                     *         "code": "bo-kk9h0xxg",
                      *         "token": ""
                      *       }
                      *     }
@@ -13763,7 +13780,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795719473362,
+                     *           "added_at_ms": 1795722412668,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -13984,12 +14001,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795719473986,
+                     *           "added_at_ms": 1795722412860,
                      *           "joined": true,
-                     *           "until_ms": 1798311473986
+                     *           "until_ms": 1798314412860
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.42UHG2f1C7bmyB-txxBkgd-yGaoFyj80lXkFk9XC6Xg"
+                     *         "token": "acme/ci.-18dODy-kFdZkgKd52uXaU0y9doq8rqUIfCjkvCwCpE"
                      *       }
                      *     }
                      */
@@ -14060,19 +14077,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795719475331,
+                     *           "at_ms": 1795722414644,
                      *           "principal": "ana",
-                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *           "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
                      *           "action": "unshared",
-                     *           "subject": "mem_b39r1sf0maejd9w5"
+                     *           "subject": "mem_8r6k4wp9fyxsmjc2"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795719475040,
+                     *           "at_ms": 1795722414479,
                      *           "principal": "bo",
-                     *           "device": "928c23d78b1f1cbb15f075ae58f0dad505639f5f25bca9d136c20777dd5005f5",
+                     *           "device": "656d0ce2eca816eb992929761f125ef36fc3b413d89083f274266225ee7d7aed",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8ckhaxecatgd55"
+                     *           "subject": "req_1m8cpb0tycqfcf8r"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14154,7 +14171,7 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_b39r1sf0maejd9w5",
+                     *               "id": "mem_8r6k4wp9fyxsmjc2",
                      *               "statement": {
                      *                 "content": "Run `make lint` before every commit.",
                      *                 "kind": "preference",
@@ -14165,7 +14182,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795719469282
+                     *                 "said_at_ms": 1795722409227
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14178,11 +14195,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8ckhaxecatgd55",
+                     *             "id": "req_1m8cpb0tycqfcf8r",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795719474094,
+                     *             "created_at_ms": 1795722412894,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14191,7 +14208,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_b39r1sf0maejd9w5"
+                     *             "memory_id": "mem_8r6k4wp9fyxsmjc2"
                      *           }
                      *         ]
                      *       }
@@ -14247,11 +14264,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8ckhaxecatgd55",
+                     *           "id": "req_1m8cpb0tycqfcf8r",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795719474094,
+                     *           "created_at_ms": 1795722412894,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit.",
@@ -14263,7 +14280,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795719469282
+                     *             "said_at_ms": 1795722409227
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14327,11 +14344,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8ckhaxecatgd55",
+                     *         "id": "req_1m8cpb0tycqfcf8r",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795719474094,
+                     *         "created_at_ms": 1795722412894,
                      *         "state": "waiting",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit.",
@@ -14343,7 +14360,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795719469282
+                     *           "said_at_ms": 1795722409227
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14409,11 +14426,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8ckhaxecatgd55",
+                     *         "id": "req_1m8cpb0tycqfcf8r",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795719474094,
+                     *         "created_at_ms": 1795722412894,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14422,7 +14439,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_b39r1sf0maejd9w5"
+                     *         "memory_id": "mem_8r6k4wp9fyxsmjc2"
                      *       }
                      *     }
                      */
@@ -14489,7 +14506,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_b39r1sf0maejd9w5",
+                     *         "id": "mem_8r6k4wp9fyxsmjc2",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit.",
                      *           "kind": "preference",
@@ -14500,7 +14517,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795719469282
+                     *           "said_at_ms": 1795722409227
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14563,11 +14580,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *         "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795719472189,
+                     *         "synced_at_ms": 1795722412156,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14606,11 +14623,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *         "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795719472660,
+                     *         "synced_at_ms": 1795722412305,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14682,8 +14699,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
-                     *         "phrase": "s0xgw 6xggt 217d1 m715t yvtme 1q2dh kkqd7 h03fg"
+                     *         "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
+                     *         "phrase": "zwkw2 r52pg j1341 7jmd0 sxzeb g4jay 40p3r wmbzd"
                      *       }
                      *     }
                      */
@@ -14887,7 +14904,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-kxtnkg61"
+                     *       "code": "ana-1t9xvdh3"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14937,19 +14954,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *           "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795719471637,
-                     *           "seen_at_ms": 1795719472615,
+                     *           "created_at_ms": 1795722411783,
+                     *           "seen_at_ms": 1795722412289,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "f5d600318909145f3cbe53490b50259ae7a202d341d873dd58bab6a23b38f5c4",
+                     *           "device": "5d50eee6d2e8948fdbd5ac3b27cfdd5eef270a74c929d7f3fbc1231238e9c064",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795719472895,
-                     *           "seen_at_ms": 1795719473153,
+                     *           "created_at_ms": 1795722412425,
+                     *           "seen_at_ms": 1795722412551,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -15000,20 +15017,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "a6a8472332e44cc0082249c223f670b5166ce37ddf7e565a09a0510919ec821d",
+                     *           "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795719471637,
-                     *           "seen_at_ms": 1795719476288,
+                     *           "created_at_ms": 1795722411783,
+                     *           "seen_at_ms": 1795722414990,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "f5d600318909145f3cbe53490b50259ae7a202d341d873dd58bab6a23b38f5c4",
+                     *           "device": "5d50eee6d2e8948fdbd5ac3b27cfdd5eef270a74c929d7f3fbc1231238e9c064",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795719472895,
-                     *           "seen_at_ms": 1795719473153,
-                     *           "revoked_at_ms": 1795719476820,
+                     *           "created_at_ms": 1795722412425,
+                     *           "seen_at_ms": 1795722412551,
+                     *           "revoked_at_ms": 1795722415146,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15075,20 +15092,20 @@ export interface operations {
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8ckh6jcjrqkeyw 8058c744e07b -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8cpaxfsxtyn507 8058c744e07b -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8ckh7748y5fsqk 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8ckh74qh5d1z05 465ed30d171d -->
-                     *     - The billing port is 9090. <!-- mem_1m8ckh6mnvvt5yb4 8731acb31eb5 -->
+                     *     - Amounts are integer cents <!-- mem_1m8cpayhct4w539c 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8cpayfhtz6v5h6 465ed30d171d -->
+                     *     - The billing port is 9090. <!-- mem_1m8cpaxn2dv9rmbd 8731acb31eb5 -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit. <!-- mem_1m8ckh677vmf88sk 13d34b4e3b2e -->
-                     *     - Always write tests first <!-- mem_1m8ckh79h5f2kdtn 13465ce6d578 -->
+                     *     - Run `make lint` before every commit. <!-- mem_1m8cpax8gh4tp7z8 13d34b4e3b2e -->
+                     *     - Always write tests first <!-- mem_1m8cpayjh7krdfmy 13465ce6d578 -->
                      *
-                     *     <!-- tacit entries: mem_1m8ckh6jcjrqkeyw mem_1m8ckh7748y5fsqk mem_1m8ckh74qh5d1z05 mem_1m8ckh6mnvvt5yb4 mem_1m8ckh677vmf88sk mem_1m8ckh79h5f2kdtn -->
+                     *     <!-- tacit entries: mem_1m8cpaxfsxtyn507 mem_1m8cpayhct4w539c mem_1m8cpayfhtz6v5h6 mem_1m8cpaxn2dv9rmbd mem_1m8cpax8gh4tp7z8 mem_1m8cpayjh7krdfmy -->
                      */
                     "text/plain": string;
                 };
@@ -15178,7 +15195,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8ckh73qmmdsr3y",
+                     *           "memory_id": "mem_1m8cpaybvaxf07bk",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15352,7 +15369,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "memory_ids": [
-                     *           "mem_1m8ckh677vmf88sk"
+                     *           "mem_1m8cpax8gh4tp7z8"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15360,7 +15377,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8ckh677vmf88sk",
+                     *           "id": "mem_1m8cpax8gh4tp7z8",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -15377,12 +15394,12 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795719469282,
+                     *             "valid_from_ms": 1795722409227,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null
                      *           },
-                     *           "created_at_ms": 1795719469287,
-                     *           "updated_at_ms": 1795719469702,
+                     *           "created_at_ms": 1795722409232,
+                     *           "updated_at_ms": 1795722409615,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -15423,7 +15440,7 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "02d5ca2343cadf85c74c",
+                     *           "etag": "e1478c3a9c26a3666eca",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 15,
                      *           "shortened": false,
@@ -15441,12 +15458,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8ckh6yp7dxqzh8",
+                     *         "id": "trc_1m8cpay5zs1xxb4s",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795719470034,
+                     *         "at_ms": 1795722410171,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15494,7 +15511,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.488,
+                     *             "took_ms": 0.028,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -15514,7 +15531,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 4.38,
+                     *             "took_ms": 4.139,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -15544,7 +15561,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8ckh677vmf88sk",
+                     *             "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -15564,7 +15581,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "memory_id": "mem_1m8cpaxn2dv9rmbd",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15583,14 +15600,14 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8ckh677vmf88sk"
+                     *           "mem_1m8cpax8gh4tp7z8"
                      *         ],
                      *         "silence": "",
                      *         "threshold": 0.2612,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 9.001,
+                     *         "took_ms": 6.071,
                      *         "project_id": "",
                      *         "cause": null,
                      *         "asked": {
@@ -15670,12 +15687,148 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_1m8cpax8gh4tp7z8",
+                     *         "kind": "preference",
+                     *         "content": "Run `make lint` before every commit.",
+                     *         "scope": "project:shop-73774d71f4",
+                     *         "provenance": {
+                     *           "tier": "user",
+                     *           "source": "api",
+                     *           "host": "",
+                     *           "session_id": "",
+                     *           "turn": 0,
+                     *           "span": "Run `make lint` before every commit.",
+                     *           "extractor": "",
+                     *           "original_tier": null,
+                     *           "author": "",
+                     *           "speaker": "user"
+                     *         },
+                     *         "validity": {
+                     *           "valid_from_ms": 1795722409227,
+                     *           "valid_to_ms": null,
+                     *           "superseded_by": null
+                     *         },
+                     *         "created_at_ms": 1795722409232,
+                     *         "updated_at_ms": 1795722409615,
+                     *         "importance": 0.8,
+                     *         "confidence": 1,
+                     *         "trigger": {
+                     *           "always": false,
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "objects": [],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "tools": [],
+                     *           "topics": [],
+                     *           "phrases": [],
+                     *           "breadth": 1,
+                     *           "maker": "user",
+                     *           "blocking": false
+                     *         },
+                     *         "status": "active",
+                     *         "sensitivity": "project",
+                     *         "entities": [
+                     *           {
+                     *             "kind": "command",
+                     *             "key": "make lint"
+                     *           }
+                     *         ],
+                     *         "files": [],
+                     *         "error_signature": "",
+                     *         "frequency": 1,
+                     *         "use_count": 0,
+                     *         "shown_count": 0,
+                     *         "tokens": 9,
+                     *         "pinned": false,
+                     *         "evidence": [],
+                     *         "proofs": 0,
+                     *         "branch": null,
+                     *         "content_hash": "13d34b4e3b2ede2a",
+                     *         "etag": "e1478c3a9c26a3666eca"
+                     *       },
+                     *       "surface": "prompt",
+                     *       "preset": "focused",
+                     *       "given": false,
+                     *       "absence": {
+                     *         "stage": "guard",
+                     *         "cause": "below_threshold",
+                     *         "value": 0.0022,
+                     *         "bound": 0.2612,
+                     *         "detail": "",
+                     *         "reason": "relevance 0.00 below 0.26"
+                     *       },
+                     *       "numbers": {
+                     *         "spaces": [
+                     *           {
+                     *             "space": "semantic",
+                     *             "rank": 3,
+                     *             "of": 3,
+                     *             "proposes": 32,
+                     *             "score": -0.0791
+                     *           },
+                     *           {
+                     *             "space": "character",
+                     *             "rank": null,
+                     *             "of": 0,
+                     *             "proposes": 0,
+                     *             "score": 0
+                     *           }
+                     *         ],
+                     *         "place": 3,
+                     *         "shortlist": 12,
+                     *         "relevance": 0.0022,
+                     *         "threshold": 0.2612,
+                     *         "tokens": 15,
+                     *         "tokens_left": null,
+                     *         "budget_tokens": 800
+                     *       },
+                     *       "remedies": [
+                     *         {
+                     *           "steps": [
+                     *             {
+                     *               "kind": "setting",
+                     *               "target": "recall.thresholds.prompt",
+                     *               "value": 0.002,
+                     *               "text": "set recall.thresholds.prompt to 0.002 (so low that almost everything comes)",
+                     *               "command": "tacit config set recall.thresholds.prompt 0.002"
+                     *             }
+                     *           ],
+                     *           "text": "Set recall.thresholds.prompt to 0.002 (so low that almost everything comes)."
+                     *         }
+                     *       ],
+                     *       "untried": false,
+                     *       "recorded_given": null,
+                     *       "recorded": null,
+                     *       "sentences": [
+                     *         "It is not given before this prompt: relevance 0.00 below 0.26 (stage guard).",
+                     *         "The space semantic ranks it 3 of 3, score -0.079; it proposes the first 32."
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["WhyNotView"];
                 };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            /** @description No memory or recorded recall has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
@@ -15715,9 +15868,9 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [
-                     *           "mem_1m8ckh677vmf88sk"
+                     *           "mem_1m8cpax8gh4tp7z8"
                      *         ],
-                     *         "latency_ms": 9
+                     *         "latency_ms": 6
                      *       },
                      *       "failure": null
                      *     }
@@ -15783,8 +15936,8 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-26)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 85,
                      *         "memory_ids": [
-                     *           "mem_1m8ckh6jcjrqkeyw",
-                     *           "mem_1m8ckh6mnvvt5yb4"
+                     *           "mem_1m8cpaxfsxtyn507",
+                     *           "mem_1m8cpaxn2dv9rmbd"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15852,16 +16005,16 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8ckh7021qxzvak",
+                     *           "id": "trc_1m8cpay6jeb6e885",
                      *           "session": "library/chat-7",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795719470078,
+                     *           "at_ms": 1795722410190,
                      *           "preset": "focused",
                      *           "text": "Commit the fix of the rounding.",
                      *           "injected": [
-                     *             "mem_1m8ckh677vmf88sk"
+                     *             "mem_1m8cpax8gh4tp7z8"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -15869,22 +16022,22 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 47,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 8.058,
+                     *           "took_ms": 5.838,
                      *           "threshold": 0.2612,
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8ckh6snvqd9q8g",
+                     *           "id": "trc_1m8cpaxy2324v4hv",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795719469876,
+                     *           "at_ms": 1795722409921,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8ckh6jcjrqkeyw",
-                     *             "mem_1m8ckh6mnvvt5yb4"
+                     *             "mem_1m8cpaxfsxtyn507",
+                     *             "mem_1m8cpaxn2dv9rmbd"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -15892,7 +16045,7 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 85,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 4.43,
+                     *           "took_ms": 4.229,
                      *           "threshold": 0,
                      *           "best_relevance": 0.757371211834786
                      *         }
@@ -15950,12 +16103,12 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8ckh6tkb8zvefh",
+                     *           "id": "trc_1m8cpaxzmegsh3qv",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795719469882,
+                     *           "at_ms": 1795722409929,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
@@ -16004,7 +16157,7 @@ export interface operations {
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.119,
+                     *               "took_ms": 0.604,
                      *               "kept": [],
                      *               "drops": [],
                      *               "notes": [
@@ -16024,7 +16177,7 @@ export interface operations {
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 25.257,
+                     *               "took_ms": 42.86,
                      *               "kept": [],
                      *               "drops": [],
                      *               "notes": [
@@ -16054,7 +16207,7 @@ export interface operations {
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8ckh677vmf88sk",
+                     *               "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *               "kind": "preference",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
@@ -16074,7 +16227,7 @@ export interface operations {
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8ckh6jcjrqkeyw",
+                     *               "memory_id": "mem_1m8cpaxfsxtyn507",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
@@ -16098,7 +16251,7 @@ export interface operations {
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 34.714,
+                     *           "took_ms": 65.098,
                      *           "project_id": "shop-73774d71f4",
                      *           "cause": "in_context",
                      *           "asked": {
@@ -16165,8 +16318,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8ckh6yp7dxqzh8
-                     *     data: {"id": "trc_1m8ckh6yp7dxqzh8", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8cpay5zs1xxb4s
+                     *     data: {"id": "trc_1m8cpay5zs1xxb4s", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16186,7 +16339,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8ckh6yp7dxqzh8
+                 * @example trc_1m8cpay5zs1xxb4s
                  */
                 id: string;
             };
@@ -16203,12 +16356,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8ckh6yp7dxqzh8",
+                     *         "id": "trc_1m8cpay5zs1xxb4s",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795719470034,
+                     *         "at_ms": 1795722410171,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -16256,7 +16409,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.488,
+                     *             "took_ms": 0.028,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -16276,7 +16429,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 4.38,
+                     *             "took_ms": 4.139,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -16306,7 +16459,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8ckh677vmf88sk",
+                     *             "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -16326,7 +16479,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8ckh6mnvvt5yb4",
+                     *             "memory_id": "mem_1m8cpaxn2dv9rmbd",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -16345,14 +16498,14 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8ckh677vmf88sk"
+                     *           "mem_1m8cpax8gh4tp7z8"
                      *         ],
                      *         "silence": "",
                      *         "threshold": 0.2612,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 9.001,
+                     *         "took_ms": 6.071,
                      *         "project_id": "shop-73774d71f4",
                      *         "cause": null,
                      *         "asked": {
@@ -16422,7 +16575,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8ckh6yp7dxqzh8
+                 * @example trc_1m8cpay5zs1xxb4s
                  */
                 id: string;
             };
@@ -16439,17 +16592,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "replayed": {
-                     *         "trace_id": "trc_1m8ckh6yp7dxqzh8",
+                     *         "trace_id": "trc_1m8cpay5zs1xxb4s",
                      *         "surface": "prompt",
-                     *         "at_ms": 1795719470034,
+                     *         "at_ms": 1795722410171,
                      *         "text": "commit the fix",
                      *         "threshold": 0.4,
                      *         "was": 0.2612,
                      *         "before": [
-                     *           "mem_1m8ckh677vmf88sk"
+                     *           "mem_1m8cpax8gh4tp7z8"
                      *         ],
                      *         "after": [
-                     *           "mem_1m8ckh677vmf88sk"
+                     *           "mem_1m8cpax8gh4tp7z8"
                      *         ],
                      *         "added": [],
                      *         "gone": [],
@@ -16485,7 +16638,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8ckh6yp7dxqzh8
+                 * @example trc_1m8cpay5zs1xxb4s
                  */
                 id: string;
             };
@@ -16507,15 +16660,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8ckh6yp7dxqzh8",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "trace_id": "trc_1m8cpay5zs1xxb4s",
+                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 1,
                      *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795719470034,
-                     *           "at_ms": 1795719470133
+                     *           "trace_at_ms": 1795722410171,
+                     *           "at_ms": 1795722410334
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16569,15 +16722,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8ckh6yp7dxqzh8",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "trace_id": "trc_1m8cpay5zs1xxb4s",
+                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 1,
                      *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795719470034,
-                     *           "at_ms": 1795719470138
+                     *           "trace_at_ms": 1795722410171,
+                     *           "at_ms": 1795722410338
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16728,9 +16881,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795719469850,
-                     *         "updated_at_ms": 1795719469850,
-                     *         "memory_id": "mem_1m8ckh6rvsna119m",
+                     *         "created_at_ms": 1795722409869,
+                     *         "updated_at_ms": 1795722409869,
+                     *         "memory_id": "mem_1m8cpaxwd7wvgde1",
                      *         "score": null
                      *       }
                      *     }
@@ -16776,9 +16929,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795719469850,
-                     *         "updated_at_ms": 1795719469850,
-                     *         "memory_id": "mem_1m8ckh6rvsna119m",
+                     *         "created_at_ms": 1795722409869,
+                     *         "updated_at_ms": 1795722409869,
+                     *         "memory_id": "mem_1m8cpaxwd7wvgde1",
                      *         "score": null
                      *       }
                      *     }
@@ -16876,9 +17029,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795719469850,
-                     *           "updated_at_ms": 1795719469850,
-                     *           "memory_id": "mem_1m8ckh6rvsna119m",
+                     *           "created_at_ms": 1795722409869,
+                     *           "updated_at_ms": 1795722409869,
+                     *           "memory_id": "mem_1m8cpaxwd7wvgde1",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -16974,6 +17127,7 @@ export interface operations {
                      *       "sessions": [
                      *         {
                      *           "key": "library/chat-7",
+                     *           "title": "Commit the fix of the rounding.",
                      *           "host": "library",
                      *           "session_id": "chat-7",
                      *           "parent": "",
@@ -16983,8 +17137,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795719470077,
-                     *           "last_signal_at_ms": 1795719470077,
+                     *           "started_at_ms": 1795722410190,
+                     *           "last_signal_at_ms": 1795722410190,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -16993,6 +17147,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "key": "plain/s-41",
+                     *           "title": "Fix the rounding of discounts, then commit.",
                      *           "host": "plain",
                      *           "session_id": "s-41",
                      *           "parent": "",
@@ -17002,8 +17157,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795719469875,
-                     *           "last_signal_at_ms": 1795719469965,
+                     *           "started_at_ms": 1795722409920,
+                     *           "last_signal_at_ms": 1795722410060,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17056,6 +17211,7 @@ export interface operations {
                      *       "session": {
                      *         "session": {
                      *           "key": "plain/s-41",
+                     *           "title": "Fix the rounding of discounts, then commit.",
                      *           "host": "plain",
                      *           "session_id": "s-41",
                      *           "parent": "",
@@ -17065,8 +17221,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795719469875,
-                     *           "last_signal_at_ms": 1795719469965,
+                     *           "started_at_ms": 1795722409920,
+                     *           "last_signal_at_ms": 1795722410060,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17077,20 +17233,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795719469876,
+                     *             "at_ms": 1795722409921,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8ckh6snvqd9q8g",
+                     *                 "id": "trc_1m8cpaxy2324v4hv",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795719469876,
+                     *                 "at_ms": 1795722409921,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8ckh6jcjrqkeyw",
-                     *                   "mem_1m8ckh6mnvvt5yb4"
+                     *                   "mem_1m8cpaxfsxtyn507",
+                     *                   "mem_1m8cpaxn2dv9rmbd"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -17098,7 +17254,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 85,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 4.43,
+                     *                 "took_ms": 4.229,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.757371211834786
                      *               }
@@ -17106,22 +17262,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8ckh6mnvvt5yb4",
+                     *                 "memory_id": "mem_1m8cpaxn2dv9rmbd",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795719469876,
+                     *                 "at_ms": 1795722409921,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8ckh6jcjrqkeyw",
+                     *                 "memory_id": "mem_1m8cpaxfsxtyn507",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795719469876,
+                     *                 "at_ms": 1795722409921,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17129,15 +17285,15 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795719469882,
+                     *             "at_ms": 1795722409929,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8ckh6tkb8zvefh",
+                     *                 "id": "trc_1m8cpaxzmegsh3qv",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795719469882,
+                     *                 "at_ms": 1795722409929,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
@@ -17147,17 +17303,17 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 34.714,
+                     *                 "took_ms": 65.098,
                      *                 "threshold": 0.2612,
                      *                 "best_relevance": 1
                      *               },
                      *               {
-                     *                 "id": "trc_1m8ckh6w2dndekns",
+                     *                 "id": "trc_1m8cpay1y06tgxqx",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795719469918,
+                     *                 "at_ms": 1795722410003,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -17167,7 +17323,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 46.613,
+                     *                 "took_ms": 56.867,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -17297,7 +17453,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8ckh79h5f2kdtn",
+                     *               "id": "mem_1m8cpayjh7krdfmy",
                      *               "kind": "preference",
                      *               "content": "Always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -17318,8 +17474,8 @@ export interface operations {
                      *                 "valid_to_ms": null,
                      *                 "superseded_by": null
                      *               },
-                     *               "created_at_ms": 1795719470385,
-                     *               "updated_at_ms": 1795719470385,
+                     *               "created_at_ms": 1795722410577,
+                     *               "updated_at_ms": 1795722410577,
                      *               "importance": 0.8,
                      *               "confidence": 0.9,
                      *               "trigger": {
@@ -17359,7 +17515,7 @@ export interface operations {
                      *               "proofs": 0,
                      *               "branch": null,
                      *               "content_hash": "13465ce6d5781c98",
-                     *               "etag": "aff39552c79725699821"
+                     *               "etag": "00cfc0e34ef6107db29c"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17504,22 +17660,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8ckh677vmf88sk",
+                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795719469876,
+                     *           "at_ms": 1795722409921,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8ckh6jcjrqkeyw",
+                     *           "memory_id": "mem_1m8cpaxfsxtyn507",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 14,
-                     *           "at_ms": 1795719469876,
+                     *           "at_ms": 1795722409921,
                      *           "used": null
                      *         }
                      *       ],
@@ -17578,10 +17734,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8ckh677vmf88sk",
+                     *           "reason": "says the same as mem_1m8cpax8gh4tp7z8",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8ckh677vmf88sk",
+                     *             "id": "mem_1m8cpax8gh4tp7z8",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -17598,12 +17754,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719469282,
+                     *               "valid_from_ms": 1795722409227,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719469287,
-                     *             "updated_at_ms": 1795719470304,
+                     *             "created_at_ms": 1795722409232,
+                     *             "updated_at_ms": 1795722410536,
                      *             "importance": 0.9,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17646,15 +17802,15 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "13d34b4e3b2ede2a",
-                     *             "etag": "ef22e39b17ee57acf24a"
+                     *             "etag": "f0e6ded0fa623a33678c"
                      *           }
                      *         },
                      *         {
                      *           "change": "contradict",
-                     *           "reason": "may say the opposite of mem_1m8ckh6jcjrqkeyw",
+                     *           "reason": "may say the opposite of mem_1m8cpaxfsxtyn507",
                      *           "cause": "may_be_opposite",
                      *           "memory": {
-                     *             "id": "mem_1m8ckh7748y5fsqk",
+                     *             "id": "mem_1m8cpayhct4w539c",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17671,12 +17827,12 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795719470267,
+                     *               "valid_from_ms": 1795722410511,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null
                      *             },
-                     *             "created_at_ms": 1795719470308,
-                     *             "updated_at_ms": 1795719470308,
+                     *             "created_at_ms": 1795722410540,
+                     *             "updated_at_ms": 1795722410540,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17719,9 +17875,9 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "e12961826d0bb4b43102"
+                     *             "etag": "43b57cc3d2f85a9a7216"
                      *           },
-                     *           "other_id": "mem_1m8ckh6jcjrqkeyw",
+                     *           "other_id": "mem_1m8cpaxfsxtyn507",
                      *           "further": []
                      *         }
                      *       ]
@@ -17790,7 +17946,7 @@ export interface operations {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
                      *           "size_bytes": 512,
-                     *           "modified_ms": 1795719470359,
+                     *           "modified_ms": 1795722410566,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -19270,7 +19426,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2480248,
+                     *         "size_bytes": 2496728,
                      *         "schema_version": 12
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -19358,7 +19514,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2480248,
+                     *         "size_bytes": 2496728,
                      *         "schema_version": 12
                      *       },
                      *       "counters": {}
@@ -19537,7 +19693,7 @@ export interface operations {
                      * @example {
                      *       "series": {
                      *         "since_ms": 1793059200000,
-                     *         "until_ms": 1795719471119,
+                     *         "until_ms": 1795722411212,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 5,
                      *         "complete": true,
@@ -19571,16 +19727,16 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 46.613,
-                     *             "p95_ms": 46.613,
-                     *             "p99_ms": 46.613
+                     *             "p50_ms": 56.867,
+                     *             "p95_ms": 56.867,
+                     *             "p99_ms": 56.867
                      *           },
                      *           {
                      *             "surface": "prompt",
                      *             "count": 3,
-                     *             "p50_ms": 9.001,
-                     *             "p95_ms": 34.714,
-                     *             "p99_ms": 34.714
+                     *             "p50_ms": 6.071,
+                     *             "p95_ms": 65.098,
+                     *             "p99_ms": 65.098
                      *           }
                      *         ],
                      *         "silences": [
@@ -19607,7 +19763,25 @@ export interface operations {
                      *           "rate": null,
                      *           "baseline": null
                      *         },
-                     *         "cache": []
+                     *         "cache": [],
+                     *         "marks": [
+                     *           {
+                     *             "at_ms": 1795722410467,
+                     *             "what": "import",
+                     *             "about": [
+                     *               "mem0"
+                     *             ],
+                     *             "count": 1
+                     *           },
+                     *           {
+                     *             "at_ms": 1795722410489,
+                     *             "what": "import",
+                     *             "about": [
+                     *               "mem0"
+                     *             ],
+                     *             "count": 1
+                     *           }
+                     *         ]
                      *       }
                      *     }
                      */
@@ -19685,7 +19859,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "rows": {},
+                     *       "rows": {
+                     *         "sessions": 1
+                     *       },
                      *       "files": {},
                      *       "left": [],
                      *       "dry_run": true
@@ -19775,7 +19951,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 368640,
-                     *           "at_ms": 1795719477030
+                     *           "at_ms": 1795722415281
                      *         }
                      *       ]
                      *     }
@@ -19921,8 +20097,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795719471246,
-                     *           "ended_ms": 1795719471251,
+                     *           "began_ms": 1795722411451,
+                     *           "ended_ms": 1795722411457,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -19967,7 +20143,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795719471246,
+                     *         "began_ms": 1795722411451,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",

@@ -169,6 +169,9 @@ def get_graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer[
     """Get the newest memories and the relations between them.
 
     Nodes are the newest memories that match, edges the relations between them. `limit` bounds the nodes.
+
+    Raises:
+        NotFound: no memory is meant by `around`.
     """
     where = MemoryFilter(
         kinds=request.kind or None,

@@ -90,7 +90,14 @@ class WhyNotView(_Shape):
 
 
 def why_not(engine: Service, at: Parameters, request: WhyNotRequest) -> Answer[WhyNotView]:
-    """Tell why a recall does not give a memory: the stage that leaves it out, numbers, and changes that let it through."""
+    """Tell why a recall does not give a memory.
+
+    The recall runs as it does for an agent, but nothing is stored and nobody is given anything. The answer names the stage
+    that leaves the memory out and the numbers that decided. Each change in `remedies` was tried with the same recall.
+
+    Raises:
+        NotFound: no memory or recorded recall has this id, or several have it.
+    """
     from tacit.app.queries.why_not_text import sentences  # noqa: PLC0415 - hardly ever asked
     from tacit.app.values import RecallAsked  # noqa: PLC0415 - as above
 

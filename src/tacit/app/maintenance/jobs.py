@@ -102,7 +102,7 @@ class Jobs:
         def tell(done: int, whole: int) -> None:
             with self._lock:
                 self._jobs[name] = Job(
-                    name=name, state="running", done=min(done, whole), whole=whole, began_ms=began_ms
+                    name=name, state="running", done=min(done, whole or done), whole=whole, began_ms=began_ms
                 )
 
         tell(0, 0)
