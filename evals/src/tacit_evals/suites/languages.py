@@ -112,11 +112,14 @@ def run_languages(run: Run) -> Scorecard:
         parts.append(part)
         listings.append(errors)
         figures = part.metrics
-        if texts.secrets:
+        if texts.kept and texts.secrets:
             lines += (
                 Line(name=f"{texts.name}: statements kept", value=figures["kept"], least=LEAST_KEPT),
                 Line(name=f"{texts.name}: others kept", value=figures["others_kept"], most=MOST_OTHERS),
-                Line(name=f"{texts.name}: secrets gone", value=figures["secrets_gone"], least=LEAST_GONE),
+            )
+        if texts.secrets:
+            lines.append(
+                Line(name=f"{texts.name}: secrets gone", value=figures["secrets_gone"], least=LEAST_GONE)
             )
     names = dict.fromkeys(name for part in parts for name in part.metrics)
     values = {

@@ -111,6 +111,7 @@ function Log({ changes }: { changes: ChangeEntry[][] }) {
 function Change({ entries }: { entries: ChangeEntry[] }) {
   const first = entries[0]!;
   const title = `${first.reason}: ${briefOf(first.memory.content)}`;
+  const undo = entries.length > 1 ? `Undo all ${countOf(entries.length)}` : "Undo";
   return (
     <article className="change" aria-label={title}>
       <time className="num">{timeOf(first.at_ms)}</time>
@@ -121,8 +122,8 @@ function Change({ entries }: { entries: ChangeEntry[] }) {
         {entries.length > SHOWN && <p className="faint">and {plural(entries.length - SHOWN, "memory", "memories")} more</p>}
       </div>
       {first.change_id !== "" && (
-        <Button size="compact-xs" variant="default" aria-label={`Undo: ${title}`} onClick={() => void takeBack({ ids: [first.change_id], title })}>
-          Undo{entries.length > 1 && ` all ${countOf(entries.length)}`}
+        <Button size="compact-xs" variant="default" aria-label={`${undo}: ${title}`} onClick={() => void takeBack({ ids: [first.change_id], title })}>
+          {undo}
         </Button>
       )}
     </article>
