@@ -203,6 +203,7 @@ def test_a_mark_of_damage_on_a_sound_store_is_taken_away(make_engine, tmp_path, 
     assert [memory.content for memory in again.list_memories(MemoryFilter())] == ["Commit often"]
 
 
+@pytest.mark.slow
 def test_a_prompt_of_megabytes_and_an_error_of_megabytes_are_bounded(engine, place):
     def send(**fields):
         return engine.hook(

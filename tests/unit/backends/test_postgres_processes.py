@@ -75,6 +75,7 @@ def kill_connections(running: Server, tenant: str) -> int:
     return len(rows)
 
 
+@pytest.mark.slow
 def test_several_processes_write_at_once_and_nothing_is_lost(
     running: Server, store: PostgresStore, tenant: str
 ) -> None:
@@ -207,6 +208,7 @@ class TestLostConnections:
         assert begun == [1, 1]
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_and_comes_back(clock: FakeClock) -> None:
     folder = Path(tempfile.mkdtemp(prefix="tacit-pg-"))
     process = start_process(folder)

@@ -203,6 +203,7 @@ def test_closing_waits_for_what_is_being_answered(transport: Transport) -> None:
     assert replies == [b"done"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent", [b"", b"POST /hook/x HTTP/1.1\r\n", b"POST /hook/x HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"]
 )

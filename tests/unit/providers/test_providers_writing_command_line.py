@@ -110,6 +110,7 @@ def test_a_client_is_found_where_it_is_usually_installed(make):
     assert writer.write(REQUEST).text
 
 
+@pytest.mark.slow
 @EVERY
 def test_a_client_that_hangs_is_ended_with_its_children(make, name):
     writer, client = make(name, "hangs", timeout_s=1.5)

@@ -54,7 +54,8 @@ export function Backups() {
 
 function Restore({ copy, restore }: { copy: StoreCopy; restore: ReturnType<typeof useRestore> }) {
   const look = useRestore();
-  const store = useStatus().data?.store;
+  const status = useStatus();
+  const store = status.data?.store;
   const changed = useChangedSince(copy.at_ms, look.data !== undefined).data;
   return (
     <Confirm
@@ -65,7 +66,10 @@ function Restore({ copy, restore }: { copy: StoreCopy; restore: ReturnType<typeo
       does="Restore it"
       bad
       size="compact-xs"
-      onOpen={() => look.mutate({ source: copy.path, dry_run: true })}
+      onOpen={() => {
+        look.mutate({ source: copy.path, dry_run: true });
+        void status.refetch(); // what it replaces is counted now
+      }}
       act={() => restore.mutateAsync({ source: copy.path, dry_run: false })}
     >
       <dl className="facts" aria-label="What it replaces">
