@@ -16,6 +16,7 @@ from tacit.model.changes import Edit, Retire
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges, TeamMembership
 from tacit.ports.store import MemoryFilter
+from tacit.state.registry import TEAM_PURGES
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.team_server import TeamServer
 from unit.app.test_app_shared_teams import TEAM, Home, following, id_of
@@ -38,6 +39,15 @@ STEPS = st.lists(
 _FOLLOWED = [("share", 0, 0), ("share", 0, 0), ("follow", 0, 0), ("follow", 1, 0)]
 PURGED_ELSEWHERE = [*_FOLLOWED, ("edit", 0, 0), ("purge", 0, 0), ("follow", 1, 0), ("sync", 0, 0)]
 """The user makes a memory their own on one device. The other device purges it for the team before it has synced that edit."""
+PURGED_THEN_RESTORED = [
+    ("share", 0, 0),
+    ("follow", 1, 0),
+    ("save", 0, 0),
+    ("purge", 0, 0),
+    ("follow", 1, 0),
+    ("restore", 0, 0),
+]
+"""The server is restored from a backup of before a purge that one device has carried out."""
 RESTORED = [("save", 0, 0), *_FOLLOWED, ("restore", 0, 0), ("share", 0, 0), ("share", 0, 0)]
 
 
@@ -153,6 +163,7 @@ class World:
 @settings(max_examples=60, deadline=None)
 @example(steps=PURGED_ELSEWHERE)
 @example(steps=RESTORED)
+@example(steps=PURGED_THEN_RESTORED)
 @given(steps=STEPS)
 def test_what_the_user_made_their_own_stays_and_all_else_is_as_the_team_says(
     steps: list[tuple[str, int, int]],
@@ -179,6 +190,9 @@ def test_what_the_user_made_their_own_stays_and_all_else_is_as_the_team_says(
             assert {name: memory.content for name, memory in theirs.items()} == {
                 name: holding[name].statement.content for name in theirs
             }, "the team says something else"
-            assert holding.keys() - world.own - world.ended <= theirs.keys()
+            # A server that is restored from an older backup holds again what the team purged; a device that purged it stays without it.
+            purged = set(TEAM_PURGES.read(home.store))
+            assert holding.keys() - world.own - world.ended - purged <= theirs.keys()
+            assert not purged & theirs.keys(), "a purge was undone by a restored server"
             states.append({name: memory.content for name, memory in active.items() if name not in theirs})
         assert states[0] == states[1]
