@@ -41,8 +41,8 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[s
     merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the
     answer takes the change back with `POST /v1/undo`.
 
-    With a personal token, from the page or a terminal it counts as the user's. Otherwise it counts as an
-    agent's and waits for review, unless `user_words` prove it.
+    A statement counts as the user's if it comes with a personal token, from the page, or from a terminal. Any
+    other statement counts as an agent's. It waits for review, unless `user_words` quotes the user saying it.
 
     Raises:
         RefusedByRedaction: the statement holds a secret; nothing was stored.
@@ -222,8 +222,8 @@ def get_memory(engine: Service, at: Parameters, request: ask.AsOf) -> Answer[sha
 def edit_memory(engine: Service, at: Parameters, request: ask.Edit) -> Answer[shapes.OneMemory]:
     """Change parts of a memory. The history keeps the old version.
 
-    Fields that are left out stay as they are. `If-Match` prevents that a change of somebody else is
-    overwritten; `POST /v1/undo` takes the change back.
+    Fields that you leave out do not change. Send `If-Match` so that you do not overwrite a change that somebody
+    else made meanwhile. `POST /v1/undo` takes the change back.
 
     Raises:
         NotFound: no memory has this id, or several have it.

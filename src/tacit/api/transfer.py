@@ -162,10 +162,11 @@ def write_export(engine: Service, at: Parameters, request: WriteExport) -> Answe
 def import_memories(engine: Service, at: Parameters, request: ImportMemories) -> Answer[shapes.ImportedFile]:
     """Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
 
-    Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says
-    that it is the user's own. Send a file of this machine as `path`, any other as `content`. A second import
-    adds nothing. While it runs, `GET /v1/jobs` says how far it is. To take it back, undo `change_ids`, the
-    last one first. Memories that came back as they were have no change; delete those that `lines` adds.
+    Lines that this home signed become the same memories again. Everything else waits in review, unless `mine`
+    says that it is the user's own. Send the path of a file on this machine as `path`, or the text of a file as
+    `content`. If you import the same file again, nothing is added. While the import runs, `GET /v1/jobs` says
+    how far it is. To take the import back, undo each of `change_ids`, the last one first. Memories from signed
+    lines have no change id: delete those that `lines` lists as added.
 
     Raises:
         NotFound: there is nothing at `path`.

@@ -60,7 +60,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Call the model with memories."""
+        """Add memories to the request and call the model."""
         prepared = self._calls.prepare(
             request.messages, LANGCHAIN, system=request.system_message, session=_thread()
         )
@@ -73,7 +73,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """Call the model with memories, in an agent that is run with `await`."""
+        """Add memories to the request and call the model, for agents that run asynchronously."""
         prepared = await self._calls.aprepare(
             request.messages, LANGCHAIN, system=request.system_message, session=_thread()
         )

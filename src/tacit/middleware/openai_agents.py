@@ -69,7 +69,7 @@ class _Remembering(Model):
         *args: Any,
         **told: Any,
     ) -> ModelResponse:
-        """Call the model with memories."""
+        """Add memories to the request and call the model."""
         body, sent = await self._calls.acarry("responses", _body(system_instructions, input, told))
         response = await self._model.get_response(body.get("instructions"), body["input"], *args, **told)
         self._calls.answered(sent, lambda: _reply(response))
@@ -82,7 +82,7 @@ class _Remembering(Model):
         *args: Any,
         **told: Any,
     ) -> AsyncIterator[Any]:
-        """Call the model with memories, and stream the answer."""
+        """Add memories to the request, call the model, and stream its answer."""
         body, sent = await self._calls.acarry("responses", _body(system_instructions, input, told))
         async for event in self._model.stream_response(
             body.get("instructions"), body["input"], *args, **told

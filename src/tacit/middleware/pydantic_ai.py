@@ -72,7 +72,7 @@ class MemoryModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Call the model with memories."""
+        """Add memories to the request and call the model."""
         prepared = await self._calls.aprepare(messages, PYDANTIC_AI)
         response = await self.wrapped.request(
             _with_system(prepared), model_settings, model_request_parameters
@@ -88,7 +88,7 @@ class MemoryModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: Any = None,
     ) -> AsyncIterator[StreamedResponse]:
-        """Call the model with memories, and stream the answer."""
+        """Add memories to the request, call the model, and stream its answer."""
         prepared = await self._calls.aprepare(messages, PYDANTIC_AI)
         async with self.wrapped.request_stream(
             _with_system(prepared), model_settings, model_request_parameters, run_context

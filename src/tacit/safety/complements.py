@@ -75,16 +75,16 @@ _PHRASE = lazy_regex(
     rf"(?P<secret>[{LETTER}'\u2019-]{{2,24}}(?:[ ,]{{1,2}}[{LETTER}'\u2019-]{{1,24}}){{2,23}}){_CLAUSE_END}",
     re.IGNORECASE,
 )
-"""Behind the name of a passphrase: the rest of the sentence."""
+"""What follows the name of a passphrase, up to the end of the sentence."""
 _ANSWERED = lazy_regex(
     rf"[^\n!?\u3002]{{0,60}}?(?:[\s,;]{{0,2}}(?:{ANSWER.pattern}))\s{{0,2}}{_QUOTE}?"
     rf"(?P<secret>[{LETTER}\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af][{LETTER}\u3040-\u3067\u3069-\u30ff\u3400-\u9fff\uac00-\ud7af-]{{2,24}}"
     rf"(?: [A-Z][{LETTER}]{{2,20}})?){_CLAUSE_END}",
     re.IGNORECASE,
 )
-"""Behind the name of a word that somebody is asked for."""
+"""What follows the name of a code word, such as the answer to a security question."""
 _BEFORE = 90
-"""So many characters before the name of a password are looked at."""
+"""How many characters before the name of a password are searched."""
 
 
 def _is_plain_secret(value: str) -> bool:

@@ -17,7 +17,7 @@ export interface paths {
          * Store a statement: 201 with the changes, 200 when nothing was stored.
          * @description The scope is the project of `cwd` unless `scope` names another one. A statement that is known already is merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the answer takes the change back with `POST /v1/undo`.
          *
-         *     With a personal token, from the page or a terminal it counts as the user's. Otherwise it counts as an agent's and waits for review, unless `user_words` prove it.
+         *     A statement counts as the user's if it comes with a personal token, from the page, or from a terminal. Any other statement counts as an agent's. It waits for review, unless `user_words` quotes the user saying it.
          */
         post: operations["remember"];
         delete?: never;
@@ -93,7 +93,7 @@ export interface paths {
         head?: never;
         /**
          * Change parts of a memory. The history keeps the old version.
-         * @description Fields that are left out stay as they are. `If-Match` prevents that a change of somebody else is overwritten; `POST /v1/undo` takes the change back.
+         * @description Fields that you leave out do not change. Send `If-Match` so that you do not overwrite a change that somebody else made meanwhile. `POST /v1/undo` takes the change back.
          */
         patch: operations["edit_memory"];
         trace?: never;
@@ -1013,7 +1013,7 @@ export interface paths {
         put?: never;
         /**
          * Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
-         * @description Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says that it is the user's own. Send a file of this machine as `path`, any other as `content`. A second import adds nothing. While it runs, `GET /v1/jobs` says how far it is. To take it back, undo `change_ids`, the last one first. Memories that came back as they were have no change; delete those that `lines` adds.
+         * @description Lines that this home signed become the same memories again. Everything else waits in review, unless `mine` says that it is the user's own. Send the path of a file on this machine as `path`, or the text of a file as `content`. If you import the same file again, nothing is added. While the import runs, `GET /v1/jobs` says how far it is. To take the import back, undo each of `change_ids`, the last one first. Memories from signed lines have no change id: delete those that `lines` lists as added.
          */
         post: operations["import_memories"];
         delete?: never;
