@@ -204,7 +204,9 @@ TEAMS_HEARD: Final = NamedValue(
 TEAM_PURGES: Final = NamedValue(
     prefix="team-purges", keyed_by=HOME, codec=_TEXTS, at_purge=AtPurge.KEEP, words=False, most=10_000
 )
-"""Ids of memories that a team purged on this device. If the user made one of them their own on another device, it stays there."""
+"""Ids of memories that a team purged on this device, or that this device purged on the server.
+
+If the user made one of them their own on another device, it stays there. If a restored server shares one again, this device purges it there again."""
 TEAM_JOINED: Final = NamedValue(
     prefix="team-joined/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )

@@ -320,13 +320,23 @@ def test_sessions_lead_to_turns_and_graph_to_memories(go, web_home):
     page.get_by_role("dialog").get_by_text("integer cents").first.wait_for()
 
 
-def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(web_browser, tmp_path):
+@pytest.mark.parametrize("fetched_ahead", [True, False])
+def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(web_browser, tmp_path, fetched_ahead):
     from e2e.web.driver import served, signed_in
 
     home = tmp_path / "home"
     with served(home) as place:
         page = signed_in(web_browser, place)
         page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
+        health = "performance.getEntriesByType('resource').some(({ name }) => /Health.*js/.test(name))"
+        if fetched_ahead:
+            while not page.evaluate(health):
+                page.wait_for_timeout(100)
+        else:  # as where the daemon leaves before the browser was idle: the code of the page is not there
+            page.add_init_script("window.requestIdleCallback = () => 0")
+            page.reload()
+            page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
+            assert not page.evaluate(health)
         place.run("stop")
         notice = page.get_by_role("alert").filter(has_text="The daemon does not answer")
         notice.get_by_text("tacit ui").wait_for()  # nothing was clicked

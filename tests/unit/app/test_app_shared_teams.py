@@ -244,6 +244,27 @@ def test_more_teams_than_anybody_is_in_are_not_followed(home, monkeypatch):
         follow(home, Server(lambda _: TeamChanges(cursor="1"), *teams))
 
 
+def test_a_purge_that_this_device_asked_for_is_asked_for_again_where_the_server_forgot_it(home):
+    home.take(shared(1))
+    purges: list[str] = []
+
+    def unshare(team: str, memory_id: str, *, purge: bool) -> SharedMemory:
+        assert (team, purge) == (TEAM, True)
+        purges.append(memory_id)
+        return shared(1, holds=False)
+
+    restored = TeamChanges(memories=(shared(1), shared(2)), cursor="another history", anew=True)
+    server = Server(lambda _: restored)
+    server.unshare = unshare  # type: ignore[attr-defined]
+    teams = following(home)
+    teams.asking = cast(Any, lambda ask: ask(server))
+    stored = home.get(1)
+    assert stored is not None
+    teams.unshare(stored, purge=True)
+    teams.take_over(cast(TeamServer, server))  # the server was restored before this device asked for changes
+    assert purges == [id_of(1), id_of(1)]
+
+
 # --- what it can reach
 
 

@@ -22,7 +22,7 @@ export function Broken() {
           {gone ? "The daemon does not answer" : "This page failed"}
         </Title>
         {gone ? (
-          <Text size="sm">It leaves by itself when nobody asks for long, and a new version replaces it. Run `tacit ui` again; this page then goes on by itself.</Text>
+          <Text size="sm">It leaves by itself when nobody asks for long, and a new version replaces it. Run `tacit ui` again. This page then goes on by itself.</Text>
         ) : (
           <Code block>{error instanceof Error ? error.message : String(error)}</Code>
         )}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -27,6 +28,7 @@ from tacit.model.shared import (
     SharedMemory,
     SharedStatement,
     ShareRequest,
+    TeamChanges,
     TeamMembership,
     may,
 )
@@ -150,6 +152,8 @@ class SharedTeams:
                 done = self.asking(
                     lambda server, team=team, shared=shared: server.unshare(team, shared, purge=purge)
                 )
+                if purge:
+                    self._note_purged((shared,))
             except (NotFound, NotPermitted) as error:
                 refused = error
         if done is None:
@@ -267,9 +271,9 @@ class SharedTeams:
                 )
             state = replace(before, role=membership.role, name=membership.name, until_ms=membership.until_ms)
             if theirs := self._theirs(membership.team, page.purged):
-                known = TEAM_PURGES.read(self._parts.store)
-                TEAM_PURGES.write(self._parts.store, tuple(dict.fromkeys((*known, *theirs))))
+                self._note_purged(theirs)
                 self._purger.purge(self._purger.still_there(theirs), dry_run=False)
+            self._purge_again(server, membership.team, page)
             if page.anew or page.cursor != before.cursor or state != before:
                 now_ms = self._parts.clock.now_ms()
                 changed += len(shared.take_over(membership.team, page, state, now_ms=now_ms))
@@ -284,6 +288,20 @@ class SharedTeams:
             f"The changes of {membership.team} do not come to an end; those that came so far were taken over.",
             hint=_ASK_OPERATOR,
         )
+
+    def _note_purged(self, memory_ids: Sequence[str]) -> None:
+        known = TEAM_PURGES.read(self._parts.store)
+        TEAM_PURGES.write(self._parts.store, tuple(dict.fromkeys((*known, *memory_ids))))
+
+    def _purge_again(self, server: TeamServer, team: str, page: TeamChanges) -> None:
+        """Purge memories on the server that the team had purged before. They are there again if the server was restored from an older backup.
+
+        The server allows it to the author of a memory and to reviewers. Another member's device does without these memories itself.
+        """
+        purged = set(TEAM_PURGES.read(self._parts.store))
+        for memory_id in dict.fromkeys(memory.id for memory in page.memories if memory.id in purged):
+            with suppress(NotFound, NotPermitted):
+                server.unshare(team, memory_id, purge=True)
 
     def _theirs(self, team: str, memory_ids: Sequence[str]) -> tuple[str, ...]:
         """Those of `memory_ids` that still belong to the team. Memories that the user made their own, or that another team shares, are left out."""
