@@ -53,7 +53,7 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[s
     changes = engine.remember(
         request.content,
         kind=request.kind,
-        scope=request.wanted_scope,
+        scope=None if request.scope is None else engine.scope_called(request.scope, request.cwd),
         when=request.when,
         cwd=request.cwd,
         speaker=speaker,
@@ -234,7 +234,7 @@ def edit_memory(engine: Service, at: Parameters, request: ask.Edit) -> Answer[sh
         content=request.content,
         kind=request.kind,
         when=request.when,
-        scope=request.wanted_scope,
+        scope=None if request.scope is None else engine.scope_called(request.scope, request.cwd),
         importance=request.importance,
         pinned=request.pinned,
         sensitivity=request.wanted_sensitivity,

@@ -16,7 +16,7 @@ from tacit.errors import InvalidInput, TacitError
 from tacit.model.change_reason import ChangeCause
 from tacit.model.memory import MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Surface
-from tacit.model.scope import USER_FOLDER, Scope
+from tacit.model.scope import USER_FOLDER, Scope, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.trace import AskedWith
 from tacit.ports.store import Recorded
@@ -52,6 +52,10 @@ def _scope(text: str) -> str:
     return text
 
 
+def _scope_or_here(text: str) -> str:
+    return text if text == ScopeKind.PROJECT else _scope(text)
+
+
 DEPRECATED: dict[str, Any] = {"deprecated": True}
 """Marks a field that works for one more release; `tacit.api.routes` names its successor."""
 
@@ -59,6 +63,8 @@ Folder = Annotated[str, Field(max_length=4096), AfterValidator(_absolute)]
 Place = Annotated[str, Field(max_length=4096), AfterValidator(_place)]
 """A folder, or `user:NAME` for the memories of one user of a program with many."""
 ScopeText = Annotated[str, Field(max_length=4096), AfterValidator(_scope)]
+NewScope = Annotated[str, Field(max_length=4096), AfterValidator(_scope_or_here)]
+"""A scope for a memory; `project` = the project of the folder that the request names."""
 AskedSurface = Literal["start", "prompt", "action", "failure", "compaction", "subagent", "on_demand"]
 StoredStatus = MemoryStatus | Literal["all"]
 
@@ -130,7 +136,10 @@ class Remember(Request):
 
     content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement")
     kind: str | None = Field(default=None, max_length=100, description="its kind; default: detected")
-    scope: ScopeText | None = Field(default=None, description="`universal`, `language:python`, `project:...`")
+    scope: NewScope | None = Field(
+        default=None,
+        description="`universal`, `language:python`, `project` (that of `cwd`), `project:...`; default: the project of `cwd`, else `universal`",
+    )
     when: Whens | None = Field(
         default=None,
         description="when it applies, in words; a list of terms and phrases, any of which is enough",
@@ -168,11 +177,6 @@ class Remember(Request):
     def wanted_sensitivity(self) -> Sensitivity | None:
         """The level, or None for the default."""
         return Sensitivity.parse(self.sensitivity) if self.sensitivity else None
-
-    @property
-    def wanted_scope(self) -> Scope | None:
-        """The scope, or None for the engine to choose."""
-        return Scope.parse(self.scope) if self.scope is not None else None
 
 
 Some = Annotated[tuple[Annotated[str, Field(max_length=20_000)], ...], Field(max_length=200)]
@@ -239,7 +243,9 @@ class Asked(Request):
 
     @property
     def asks_something(self) -> bool:
-        """Whether there are words, or for `action` and `failure` a call or an error."""
+        """Whether there are words, or for `action` and `failure` a call or an error. A start and a compaction need neither."""
+        if self.surface in ("start", "compaction"):
+            return True
         called = self.surface in ("action", "failure") and bool(self.command or self.paths or self.tool)
         return bool(self.text or called or (self.surface == "failure" and self.error))
 
@@ -366,7 +372,11 @@ class Edit(Request):
     )
     kind: str | None = Field(default=None, max_length=100, description="its kind")
     when: str | None = Field(default=None, max_length=2000, description="when it applies, in words")
-    scope: ScopeText | None = Field(default=None, description="who may see it")
+    scope: NewScope | None = Field(
+        default=None,
+        description="who may see it: `universal`, `language:python`, `project` (that of `cwd`), `project:...`",
+    )
+    cwd: Place = Field(default="", description="working folder, for the scope `project`")
     importance: float | None = Field(default=None, ge=0.0, le=1.0, description="0 to 1")
     pinned: bool | None = Field(default=None, description="packed first in presets that pin")
     sensitivity: SensitivityName | None = Field(default=None, description="where it may appear")
@@ -382,14 +392,9 @@ class Edit(Request):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if all(getattr(self, name) is None for name in type(self).model_fields):
+        if all(getattr(self, name) is None for name in type(self).model_fields if name != "cwd"):
             raise ValueError("at least one field to change")
         return self
-
-    @property
-    def wanted_scope(self) -> Scope | None:
-        """The new scope, or None to leave it."""
-        return Scope.parse(self.scope) if self.scope is not None else None
 
 
 ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Field(max_length=100)]

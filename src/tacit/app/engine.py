@@ -46,7 +46,7 @@ from tacit.model.memory import AGENT_SOURCES, BY_AGENT, BY_TOOL, Memory, Sensiti
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Surface
 from tacit.model.query import NO_BRANCH, Query
-from tacit.model.scope import Scope, ScopeFilter, project_scope
+from tacit.model.scope import Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
 from tacit.model.trace import AskedWith, DropCause, DropReason, Trace
@@ -875,6 +875,15 @@ class Engine:
         if project is None:
             raise InvalidInput("No folder was given.", hint="Name the project's folder.")
         return project
+
+    def scope_called(self, name: str, cwd: str) -> Scope:
+        """The scope of a name; `project` = the project around `cwd`.
+
+        Raises:
+            InvalidScope: if no scope has this name.
+            InvalidInput: for `project` without a folder.
+        """
+        return project_scope(self.project(cwd).id) if name == ScopeKind.PROJECT else Scope.parse(name)
 
     def init_project(
         self, cwd: str, *, speaker: Speaker = Speaker.USER, dry_run: bool = False

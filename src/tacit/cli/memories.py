@@ -200,7 +200,7 @@ def recall(
     from tacit.cli.terminal.output import print_json, print_rows, short_ids, shorten_line
 
     search_text = " ".join(text or []).strip()
-    if not (search_text or command or path or tool or error):
+    if surface not in ("start", "compaction") and not (search_text or command or path or tool or error):
         raise typer.BadParameter("Give a search text.")
     question = drop_empty(
         text=search_text,
@@ -386,7 +386,10 @@ def edit(
     when: When = "",
     scope: Annotated[
         str,
-        typer.Option("--scope", help="New scope: universal, language:python, project:ID or path:ID/src/api."),
+        typer.Option(
+            "--scope",
+            help="New scope: universal, language:python, project (of this folder), project:ID or path:ID/src/api.",
+        ),
     ] = "",
     importance: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="0 to 1.")] = None,
     pin: Annotated[bool | None, typer.Option("--pin/--unpin", help=PIN_HELP)] = None,
@@ -413,6 +416,8 @@ def edit(
         sensitivity=_checked_level(sensitivity),
         all_branches=all_branches or None,
     )
+    if scope == "project":
+        body["cwd"] = str(Path.cwd())
     if not body:
         raise typer.BadParameter(
             "Use one of --content, --kind, --when, --scope, --importance, --sensitivity, --pin, --unpin or --all-branches."

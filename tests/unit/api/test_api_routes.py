@@ -95,6 +95,10 @@ class ListEngine:
         self._called("context", cwd=cwd)
         return Block(surface=Surface.START, text="hello", tokens=1)
 
+    def scope_called(self, name, cwd):
+        self.calls.append(("scope_called", {"name": name, "cwd": cwd}))
+        return Scope.parse("project:shop" if name == "project" else name)
+
     def visible(self, cwd, *, paths=()):
         self._called("visible", cwd=cwd, paths=paths)
         return ScopeFilter.of(UNIVERSAL)
@@ -212,7 +216,7 @@ def test_remember_hands_everything_on(client, engine):
     assert answer.status_code == 201
     assert answer.json()["changes"][0]["change"] == "add"
     assert answer.json()["changes"][0]["memory"]["content"] == "Always run make lint."
-    assert engine.calls == [(
+    assert engine.calls == [("scope_called", {"name": "universal", "cwd": FOLDER}), (
         "remember",
         {
             "content": "Always run make lint.", "kind": "guideline", "scope": UNIVERSAL, "when": "before a commit",
@@ -221,6 +225,15 @@ def test_remember_hands_everything_on(client, engine):
             "replaces": (), "all_branches": False,
         },
     )]  # fmt: skip
+
+
+def test_the_scope_of_a_folder_is_asked_of_the_engine(client, engine):
+    for body in ({"scope": "project", "cwd": FOLDER}, {"content": "Use uv."}):
+        client.patch("/v1/memories/mem_0001", json=body)
+    assert engine.calls[0] == ("scope_called", {"name": "project", "cwd": FOLDER})
+    scopes = [how["scope"] for name, how in engine.calls if name == "edit"]
+    assert scopes == [Scope.parse("project:shop"), None]
+    problem(client.patch("/v1/memories/mem_1", json={"cwd": FOLDER}), 422, "invalid_input")
 
 
 def test_every_change_is_told(client, engine):

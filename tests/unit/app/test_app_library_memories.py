@@ -102,6 +102,24 @@ def test_a_memory_is_listed_read_changed_ended_and_brought_back(opened: Open) ->
     assert memory.get(first.id).status == "active"
 
 
+def test_a_scope_of_the_name_project_is_the_project_of_the_folder(opened: Open) -> None:
+    memory = opened()
+    (stored,) = memory.remember("Invoices are numbered by hand.", kind="decision", scope="universal")
+    assert memory.get(stored.id).scope == "universal"
+    memory.edit(stored.id, scope="project")
+    (other,) = memory.remember("The printer in the hallway is called Ada.", kind="fact", scope="project")
+    scope = memory.get(stored.id).scope
+    assert scope.startswith("project:")
+    assert memory.get(other.id).scope == scope
+    with pytest.raises(InvalidInput, match="folder"):
+        memory.remember("The coffee machine is called Bob.", scope="project", cwd="")
+
+
+def test_a_memory_without_open_or_connect_says_what_to_use() -> None:
+    with pytest.raises(TypeError, match=r"Tacit\.open\(\).*Tacit\.connect\(\)"):
+        Tacit()
+
+
 def test_why_tells_what_was_given_and_what_not(opened: Open) -> None:
     memory = opened()
     (stored,) = memory.remember("Run make lint before every commit.", when="commit")

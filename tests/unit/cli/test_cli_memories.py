@@ -153,6 +153,13 @@ def test_editing_keeps_the_old_version(tacit):
     assert "History" in tacit("show", name).out
 
 
+def test_a_memory_is_moved_to_the_project_of_the_folder(tacit):
+    tacit("remember", RULE, "--scope", "universal")
+    name = tacit("list", "--json").json["memories"][0]["id"]
+    assert tacit("edit", name, "--scope", "project").code == 0
+    assert tacit("show", name, "--json").json["memory"]["scope"].startswith("project:")
+
+
 def test_edit_without_a_change_is_wrong_usage(tacit):
     name = remembered(tacit, RULE)
     assert tacit("edit", name).code == 2
@@ -281,6 +288,12 @@ def test_an_unknown_status_names_the_known_ones(tacit):
     assert said.code == 3
     assert "active, quarantined, superseded, retired, all" in said.err
     assert tacit("list", "--status", "all").code == 0
+
+
+def test_a_start_is_recalled_without_words(tacit):
+    remembered(tacit, RULE)
+    assert RULE in tacit("recall", "--surface", "start").out
+    assert RULE in tacit("recall", "--surface", "compaction").out
 
 
 def test_a_recall_of_nothing_is_wrong_usage_like_remembering_nothing(tacit):

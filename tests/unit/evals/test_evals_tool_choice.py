@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from tacit.mcp.tools import BY_NAME, tools_of
 from tacit_evals.tool_choice.scoring import (
@@ -11,6 +12,7 @@ from tacit_evals.tool_choice.scoring import (
     TARGET,
     Case,
     Choice,
+    Right,
     digest_of,
     faults_of,
     load_cases,
@@ -20,36 +22,46 @@ from tacit_evals.tool_choice.scoring import (
     shipped_tools,
 )
 
-UPDATE = Case(
-    id="c1",
-    request="Fix it.",
-    tool="memory_update",
-    arguments={"id": ["k3v9"], "when": ["commit", "^before"]},
-)
+
+def case(number: int, *right: Right) -> Case:
+    return Case(id=f"c{number}", before="", request="Fix it.", intent="A correction.", right=right)
+
+
+NONE = Right(tool=None, arguments={})
+UPDATE = case(1, Right(tool="memory_update", arguments={"id": ["k3v9"], "when": ["commit", "^before"]}))
+
+
+def chosen(tool: str | None, **arguments: object) -> Choice:
+    return Choice(tool=tool, arguments=arguments)
 
 
 def test_a_choice_is_right_with_the_tool_and_every_argument_that_matters():
+    assert faults_of(UPDATE, chosen("memory_update", id="K3V9x", when=["before a commit"])) == []
+    assert faults_of(UPDATE, chosen("memory_add")) == ["called memory_add instead of memory_update"]
+    assert faults_of(UPDATE, chosen(None)) == ["called no tool instead of memory_update"]
+    (fault,) = faults_of(UPDATE, chosen("memory_update", id="k3v9", when="a commit"))
+    assert "without '^before'" in fault
+    assert len(faults_of(UPDATE, chosen("memory_update"))) == 3
+    assert faults_of(case(2, NONE), chosen(None)) == []
+    assert faults_of(case(2, NONE), chosen("memory_search", query="hi"))
+
+
+def test_where_two_calls_are_right_either_is():
+    search = Right(tool="memory_search", arguments={"query": ["tabs"]})
+    either = case(1, search, NONE)
     assert (
-        faults_of(
-            UPDATE, Choice(tool="memory_update", arguments={"id": "K3V9x", "when": ["before a commit"]})
-        )
+        faults_of(either, chosen("memory_search", query="tabs or spaces"))
+        == faults_of(either, chosen(None))
         == []
     )
-    assert faults_of(UPDATE, Choice(tool="memory_add", arguments={})) == [
-        "called memory_add instead of memory_update"
+    assert faults_of(either, chosen("memory_forget", id="k3v9")) == [
+        "called memory_forget instead of memory_search"
     ]
-    assert faults_of(UPDATE, Choice(tool=None, arguments={})) == ["called no tool instead of memory_update"]
-    (fault,) = faults_of(UPDATE, Choice(tool="memory_update", arguments={"id": "k3v9", "when": "a commit"}))
-    assert "without '^before'" in fault
-    assert len(faults_of(UPDATE, Choice(tool="memory_update", arguments={}))) == 3
-    none = Case(id="c2", request="Hi.", tool=None, arguments={})
-    assert faults_of(none, Choice(tool=None, arguments={})) == []
-    assert faults_of(none, Choice(tool="memory_search", arguments={"query": "hi"}))
 
 
 def test_the_score_counts_missing_answers_and_stale_tools():
     recorded = {"tools": digest_of("a"), "answers": {"c1": {"tool": None}}}
-    result = score([UPDATE, Case(id="c2", request="Hi.", tool=None, arguments={})], recorded, "b")
+    result = score([UPDATE, case(2, NONE)], recorded, "b")
     assert (result.right, result.total, result.stale) == (0, 2, True)
     assert result.faults["c2"] == ["no answer"]
     assert result.by_tool == {"memory_update": (0, 1), "none": (0, 1)}
@@ -59,10 +71,22 @@ def test_the_cases_name_tools_and_arguments_that_exist():
     cases = load_cases()
     assert len(cases) == len({case.id for case in cases}) == 60
     lean = {tool.name for tool in tools_of("lean")}
-    assert {case.tool for case in cases} == {*lean, None}
-    for case in cases:
-        known = BY_NAME[case.tool].schema["properties"] if case.tool else {}
-        assert set(case.arguments) <= set(known), case.id
+    assert {right.tool for case in cases for right in case.right} == {*lean, None}
+    for each in cases:
+        for right in each.right:
+            known = BY_NAME[right.tool].schema["properties"] if right.tool else {}
+            assert set(right.arguments) <= set(known), each.id
+
+
+def test_the_turns_before_a_request_are_messages():
+    (line,) = requests_of(
+        [replace(UPDATE, before="user: What do you know?\nassistant: Two things:\n- one\n- two")]
+    ).splitlines()
+    assert json.loads(line)["messages"] == [
+        {"role": "user", "content": "What do you know?"},
+        {"role": "assistant", "content": "Two things:\n- one\n- two"},
+        {"role": "user", "content": "Fix it."},
+    ]
 
 
 def test_the_requests_are_those_of_the_shipped_tools_without_labels():

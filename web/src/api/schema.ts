@@ -3279,10 +3279,16 @@ export interface components {
             when?: string | null;
             /**
              * Scope
-             * @description who may see it
+             * @description who may see it: `universal`, `language:python`, `project` (that of `cwd`), `project:...`
              * @default null
              */
             scope?: string | null;
+            /**
+             * Cwd
+             * @description working folder, for the scope `project`
+             * @default
+             */
+            cwd?: string;
             /**
              * Importance
              * @description 0 to 1
@@ -6344,7 +6350,7 @@ export interface components {
             kind?: string | null;
             /**
              * Scope
-             * @description `universal`, `language:python`, `project:...`
+             * @description `universal`, `language:python`, `project` (that of `cwd`), `project:...`; default: the project of `cwd`, else `universal`
              * @default null
              */
             scope?: string | null;

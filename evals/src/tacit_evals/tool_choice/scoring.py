@@ -1,7 +1,6 @@
 """Whether a model picks the right MCP tool and arguments for everyday requests, by its recorded answers.
 
-Run: `python -m tacit_evals.tool_choice [--json FILE]`. In: `evals/tool_choice/cases.json` (requests with the expected tool and
-arguments), `evals/answers/tool_choice/answers.json` (recorded once). Out: the score and each wrong answer. Exit code 1 below
+Run: `python -m tacit_evals.tool_choice [--json FILE]`. In: `evals/tool_choice/cases.json` (requests with the right calls), `evals/answers/tool_choice/answers.json` (recorded once). Out: the score and each wrong answer. Exit code 1 below
 the target, or if the answers were recorded for other tools than those that are shipped.
 
 `--write-requests` renews what the model is given: `tools.json` (instructions and `tools/list` of the lean set, exactly as a
@@ -29,17 +28,25 @@ TARGET = 55
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A request with the call that is right for it; `tool` None = none is needed.
+class Right:
+    """A first call that is right for a request; `tool` None = none is needed.
 
     `arguments`: for each argument that matters, regular expressions that must all be found in its value.
     """
 
-    id: str
-    request: str
     tool: str | None
     arguments: Mapping[str, Sequence[str]]
-    before: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A request after the turns `before` ("user: ..." and "assistant: ..."), what its author wanted, and the calls that are right, the best one first."""
+
+    id: str
+    before: str
+    request: str
+    intent: str
+    right: tuple[Right, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +59,10 @@ class Choice:
 
 def load_cases(path: Path = DATA / "cases.json") -> tuple[Case, ...]:
     """The cases of a file."""
-    return tuple(Case(**case) for case in json.loads(path.read_text("utf-8"))["cases"])
+    return tuple(
+        Case(**{**case, "right": tuple(Right(**right) for right in case["right"])})
+        for case in json.loads(path.read_text("utf-8"))["cases"]
+    )
 
 
 def shipped_tools() -> str:
@@ -63,12 +73,19 @@ def shipped_tools() -> str:
 
 def requests_of(cases: Sequence[Case]) -> str:
     """What the model is asked, one case a line, without the right call."""
-    lines: list[str] = []
-    for case in cases:
-        messages = [{"role": "user", "content": case.before}] if case.before else []
-        messages.append({"role": "user", "content": case.request})
-        lines.append(json.dumps({"id": case.id, "messages": messages}, ensure_ascii=False))
-    return "\n".join(lines) + "\n"
+    lines = (
+        {"id": case.id, "messages": [*_turns(case.before), _turn("user", case.request)]} for case in cases
+    )
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
+def _turns(before: str) -> list[dict[str, str]]:
+    parts = re.split(r"^(user|assistant): ", before, flags=re.MULTILINE)[1:]
+    return [_turn(role, text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def _turn(role: str, content: str) -> dict[str, str]:
+    return {"role": role, "content": content}
 
 
 def digest_of(tools: str) -> str:
@@ -77,11 +94,15 @@ def digest_of(tools: str) -> str:
 
 
 def faults_of(case: Case, choice: Choice) -> list[str]:
-    """What is wrong with a choice; [] = it is right."""
-    if choice.tool != case.tool:
-        return [f"called {choice.tool or 'no tool'} instead of {case.tool or 'none'}"]
+    """What is wrong with a choice, compared with the nearest call that is right; [] = it is right."""
+    return min((_faults_beside(right, choice) for right in case.right), key=len)
+
+
+def _faults_beside(right: Right, choice: Choice) -> list[str]:
+    if choice.tool != right.tool:
+        return [f"called {choice.tool or 'no tool'} instead of {right.tool or 'none'}"]
     faults: list[str] = []
-    for name, patterns in case.arguments.items():
+    for name, patterns in right.arguments.items():
         value = choice.arguments.get(name)
         listed = cast("list[object]", value) if isinstance(value, list) else [] if value is None else [value]
         text = ", ".join(str(part) for part in listed)
@@ -114,8 +135,9 @@ def score(cases: Sequence[Case], recorded: Mapping[str, Any], tools: str) -> Sco
         wrong = ["no answer"] if choice is None else faults_of(case, choice)
         if wrong:
             faults[case.id] = wrong
-        right, total = by_tool.get(case.tool or "none", (0, 0))
-        by_tool[case.tool or "none"] = (right + (not wrong), total + 1)
+        best = case.right[0].tool or "none"
+        right, total = by_tool.get(best, (0, 0))
+        by_tool[best] = (right + (not wrong), total + 1)
     return Score(
         right=len(cases) - len(faults),
         total=len(cases),

@@ -28,7 +28,7 @@ class WhyNotRequest(Asked):
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
-        if not (self.trace or self.surface in ("start", "compaction") or self.asks_something):
+        if not (self.trace or self.asks_something):
             raise ValueError("text or trace; or for action and failure a tool, command, paths or error")
         return self
 

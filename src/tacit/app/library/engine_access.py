@@ -83,6 +83,7 @@ class Revision:
     importance: float | None = None
     pinned: bool | None = None
     sensitivity: str | None = None
+    cwd: str = ""
 
 
 class EngineAccess(Protocol):
@@ -192,7 +193,7 @@ class LocalEngine:
             changes = self.engine.remember(
                 statement.content,
                 kind=statement.kind,
-                scope=Scope.parse(statement.scope) if statement.scope else None,
+                scope=self.engine.scope_called(statement.scope, statement.cwd) if statement.scope else None,
                 when=statement.when,
                 cwd=statement.cwd,
                 pinned=statement.pinned,
@@ -269,7 +270,7 @@ class LocalEngine:
                 content=revision.content,
                 kind=revision.kind,
                 when=revision.when,
-                scope=Scope.parse(revision.scope) if revision.scope else None,
+                scope=self.engine.scope_called(revision.scope, revision.cwd) if revision.scope else None,
                 importance=revision.importance,
                 pinned=revision.pinned,
                 sensitivity=Sensitivity.parse(revision.sensitivity) if revision.sensitivity else None,

@@ -171,7 +171,10 @@ class DaemonEngine:
 
     def edit(self, memory_id: str, revision: Revision) -> Stored:
         """Change a memory."""
-        body = {name: value for name, value in asdict(revision).items() if value is not None}
+        parts = asdict(revision)
+        body = {
+            name: value for name, value in parts.items() if value is not None and (name != "cwd" or value)
+        }
         answer = self._ask("PATCH", _memory(memory_id), body)
         memory = record_from(answer["memory"])
         return Stored(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -45,7 +46,7 @@ class Tacit:
 
     def __init__(
         self,
-        access: EngineAccess,
+        access: EngineAccess | None = None,
         *,
         cwd: str | os.PathLike[str] | None = None,
         user: str | None = None,
@@ -58,7 +59,14 @@ class Tacit:
             cwd: folder whose project is meant where a call names none.
             user: the user of the program whom it belongs to; None = the program's own.
             shared: the thread of the object that closes the way; None = this one does.
+
+        Raises:
+            TypeError: without `access`.
         """
+        if access is None:
+            raise TypeError(
+                "Use Tacit.open() for a memory in this process, or Tacit.connect() for the daemon's."
+            )
         self._way = access
         self._cwd = _folder(cwd)
         self._user = UserSpace(user, cwd_given=cwd is not None) if user is not None else None
@@ -173,8 +181,8 @@ class Tacit:
         Args:
             content: one self-contained statement.
             kind: its kind (`decision`, `preference`, ...); None = read from the words.
-            scope: who may see it: `universal`, `language:python`, `project:...`, `agent:NAME`, `session:ID`; None = the project of `cwd`, else
-                universal.
+            scope: who may see it: `universal`, `language:python`, `project` (that of `cwd`), `project:...`, `agent:NAME`, `session:ID`; None = the
+                project of `cwd`, else universal.
             when: when it applies (`always`, `commit`, `path:src/**`, free words), or a list of such words and of phrases, any of which
                 is enough; None = read from the words.
             files: files it speaks of.
@@ -382,7 +390,7 @@ class Tacit:
             content: the statement.
             kind: its kind.
             when: when it applies, as for `remember`.
-            scope: who may see it.
+            scope: who may see it, as for `remember`; `project` = that of this object's folder.
             importance: 0 to 1.
             pinned: packed first where a preset pins.
             sensitivity: where it may appear.
@@ -404,7 +412,9 @@ class Tacit:
         )
         if revision == Revision():
             raise InvalidInput("Nothing is to be changed.", hint="Give at least one part, such as `content`.")
-        return self._way.edit(self._own(memory_id), revision)
+        return self._way.edit(
+            self._own(memory_id), replace(revision, cwd=self._at(None) if scope is not None else "")
+        )
 
     def forget(self, memory_id: str, *, reason: str = "") -> Stored:
         """Stop recalling a memory; its history stays, and `undo` takes it back.

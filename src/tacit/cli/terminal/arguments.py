@@ -35,7 +35,7 @@ ScopeText = Annotated[
     str,
     typer.Option(
         "--scope",
-        help="universal, language:python, project:ID or path:ID/src/api (a folder of it). Default: the project.",
+        help="universal, language:python, project, project:ID or path:ID/src/api (a folder of it). Default: the project of the folder.",
     ),
 ]
 SensitivityText = Annotated[
