@@ -82,7 +82,9 @@ def test_the_turns_before_a_request_are_messages():
     (line,) = requests_of(
         [replace(UPDATE, before="user: What do you know?\nassistant: Two things:\n- one\n- two")]
     ).splitlines()
-    assert json.loads(line)["messages"] == [
+    start, *turns = json.loads(line)["messages"]
+    assert (start["role"], start["content"][:13]) == ("system", "<tacit-memory")
+    assert turns == [
         {"role": "user", "content": "What do you know?"},
         {"role": "assistant", "content": "Two things:\n- one\n- two"},
         {"role": "user", "content": "Fix it."},

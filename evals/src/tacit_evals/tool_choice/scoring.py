@@ -1,10 +1,12 @@
 """Whether a model picks the right MCP tool and arguments for everyday requests, by its recorded answers.
 
-Run: `python -m tacit_evals.tool_choice [--json FILE]`. In: `evals/tool_choice/cases.json` (requests with the right calls), `evals/answers/tool_choice/answers.json` (recorded once). Out: the score and each wrong answer. Exit code 1 below
+Run: `python -m tacit_evals.tool_choice [--answers FILE] [--json FILE]`. In: `evals/tool_choice/cases.json` (requests with the
+right calls), `evals/answers/tool_choice/answers.json` (recorded once). Out: the score and each wrong answer. Exit code 1 below
 the target, or if the answers were recorded for other tools than those that are shipped.
 
 `--write-requests` renews what the model is given: `tools.json` (instructions and `tools/list` of the lean set, exactly as a
-client gets them) and `requests.jsonl` (one conversation per line, without labels).
+client gets them) and `requests.jsonl` (one conversation per line, without labels). Each conversation begins with the block of
+`start.txt`, as in a host whose hooks Tacit uses.
 """
 
 from __future__ import annotations
@@ -73,8 +75,10 @@ def shipped_tools() -> str:
 
 def requests_of(cases: Sequence[Case]) -> str:
     """What the model is asked, one case a line, without the right call."""
+    start = _turn("system", (DATA / "start.txt").read_text("utf-8").strip())
     lines = (
-        {"id": case.id, "messages": [*_turns(case.before), _turn("user", case.request)]} for case in cases
+        {"id": case.id, "messages": [start, *_turns(case.before), _turn("user", case.request)]}
+        for case in cases
     )
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
@@ -153,6 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="tacit_evals.tool_choice", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("--write-requests", action="store_true", help="renew what the model is given")
+    parser.add_argument("--answers", type=Path, default=ANSWERS, help="the recorded answers")
     parser.add_argument("--json", type=Path, help="also write the score to a file")
     options = parser.parse_args(arguments)
     cases, tools = load_cases(), shipped_tools()
@@ -161,7 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (DATA / "requests.jsonl").write_text(requests_of(cases), "utf-8")
         sys.stdout.write(f"{len(cases)} requests for the tools {digest_of(tools)}\n")
         return 0
-    result = score(cases, json.loads(ANSWERS.read_text("utf-8")), tools)
+    result = score(cases, json.loads(options.answers.read_text("utf-8")), tools)
     for name, (right, total) in result.by_tool.items():
         sys.stdout.write(f"{name:16} {right:2} of {total}\n")
     for name, wrong in result.faults.items():
