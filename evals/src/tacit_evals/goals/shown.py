@@ -120,13 +120,14 @@ def measure(goals: Sequence[Shown] = GOALS) -> list[Goal]:
 
 
 def ended_of(names: Sequence[str], python: Path) -> dict[str, str]:
-    """How each test ended: "passed", "skipped", "failed"; one that never ran is missing. Names without parameters stand for all."""
+    """How each test ended: "passed", or why it was skipped or failed; one that never ran is missing. Names without parameters stand for all."""
     if not names:
         return {}
     with tempfile.TemporaryDirectory(prefix="tacit-goals-") as folder:
         report = Path(folder) / "report.xml"
         command = [
-            str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "300", f"--junitxml={report}", *names,
+            str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "300",
+            "-o", "junit_family=xunit1", f"--junitxml={report}", *names,
         ]  # fmt: skip
         done = subprocess.run(command, cwd=SOURCE, capture_output=True, text=True, check=False)
         if not report.is_file():
@@ -145,8 +146,11 @@ def _case_name(case: ET.Element) -> str:
 
 
 def _ending(case: ET.Element) -> str:
-    tags = {child.tag for child in case}
-    return "failed" if tags & {"failure", "error"} else "skipped" if "skipped" in tags else "passed"
+    for child in case:
+        if child.tag in ("failure", "error", "skipped"):
+            reason = child.get("message", "").strip().partition("\n")[0]
+            return f"{'skipped' if child.tag == 'skipped' else 'failed'}: {reason}"
+    return "passed"
 
 
 def goal_of(goal: Shown, ended: Mapping[str, str]) -> Goal:
