@@ -3,8 +3,8 @@
     python -m tacit_evals.goals [undo search traces review mcp operations generators tests] [--json FILE]
 
 Each measurement runs against a daemon of its own with the shipped embedding model, or runs the tests that show a goal. Without names all
-of them run, in about ten minutes. Prints the table and every failure. `review` and `tests` need the built page and Chromium, `generators`
-Java and, once, the network, the frameworks among `tests` their environment (`just frameworks`). Exit code 1 if a goal is missed.
+of them run, in about five minutes. Prints the table and every failure. `review` and `tests` need the built page and Chromium, `generators`
+Java and, once, the network, `tests` the TypeScript client and the environment of `just frameworks`. Exit code 1 if a goal is missed.
 """
 
 from __future__ import annotations
