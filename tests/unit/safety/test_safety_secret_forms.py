@@ -94,7 +94,20 @@ def test_the_english_words_pin_and_tan_announce_no_code(sentence: str) -> None:
 
 @pytest.mark.parametrize(
     "sentence",
-    ["Die PIN ist {}.", "el pin es {}", "le code pin : {}", "пин-код {}", "PIN is {}", "o pin do cofre é {}", "mein pin {}", "meine TAN {}", "pin {}を入力", "我的pin是{}", "карта pin {}", "my pin {}"],
+    [
+        "Die PIN ist {}.",
+        "el pin es {}",
+        "le code pin : {}",
+        "пин-код {}",
+        "PIN is {}",
+        "o pin do cofre é {}",
+        "mein pin {}",
+        "meine TAN {}",
+        "pin {}を入力",
+        "我的pin是{}",
+        "карта pin {}",
+        "my pin {}",
+    ],
 )
 def test_a_pin_goes(sentence: str) -> None:
     digits = "48" + "73"
