@@ -282,10 +282,10 @@ class Syncing:
         return self._asking(lambda server: server.invite())
 
     def revoke(self, device: str) -> DeviceView:
-        """Revoke a device, so that the server refuses it from now on. `device` is its name, or the beginning of its key.
+        """Revoke another device, so that the server refuses it from now on. `device` is its name, or the beginning of its key.
 
         Raises:
-            InvalidInput: if none or several fit.
+            InvalidInput: if none or several fit, or it is this device.
         """
         fitting = [
             view
@@ -295,6 +295,11 @@ class Syncing:
         if len(fitting) != 1:
             what = "No device" if not fitting else f"{len(fitting)} devices"
             raise InvalidInput(f"{what} of the account fit {device!r}.", hint="`tacit devices` lists them.")
+        if fitting[0].device == DeviceKey(self._required().device).device:
+            raise InvalidInput(
+                f"{fitting[0].name!r} is this device.",
+                hint="`tacit logout` takes it out of the account. A device that you lost is revoked from another one.",
+            )
         self._asking(lambda server: server.revoke(fitting[0].device))
         return fitting[0]
 
