@@ -108,6 +108,13 @@ def test_a_login_whose_answer_is_lost_loses_no_secret(syncing, server):
     syncing.log_in("https://sync.example", code=server.invite(), phrase=done.phrase)
 
 
+def test_a_second_login_is_refused_before_anybody_is_asked(syncing, server):
+    syncing.refuse_second_login()
+    syncing.log_in("https://sync.example", code=server.invite())
+    with pytest.raises(InvalidInput, match="is logged in at"):
+        syncing.refuse_second_login()
+
+
 def test_a_device_does_not_revoke_itself(syncing, server):
     syncing.log_in("https://sync.example", code=server.invite(), name="laptop")
     with pytest.raises(InvalidInput, match="is this device") as refused:

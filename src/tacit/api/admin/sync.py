@@ -44,6 +44,7 @@ def log_in(engine: Service, at: Parameters, request: LogIn) -> Answer[shapes.Log
     Raises:
         NotLoggedIn: the code is wrong, used or expired.
     """
+    engine.sync.refuse_second_login()
     shared = engine.sync.count_shared()
     login = (
         None
