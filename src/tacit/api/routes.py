@@ -263,7 +263,9 @@ def _unknown_path(request: Request, known_routes: tuple[BaseRoute, ...]) -> Resp
             headers={"Allow": ", ".join(allowed)},
         )
     return problem(
-        "no_such_path", f"There is no {request.url.path}.", hint="`GET /v1/openapi.json` describes every operation."
+        "no_such_path",
+        f"There is no {request.url.path}.",
+        hint="`GET /v1/openapi.json` describes every operation.",
     )
 
 

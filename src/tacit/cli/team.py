@@ -204,7 +204,9 @@ def _print(team_view: dict[str, Any], *, as_json: bool) -> None:
         return
     name = team_view["project"]["name"]
     if team_view["problem"]:
-        print_line(f"What the repository of {name} shares is not known: {team_view['problem']}.", style="yellow")
+        print_line(
+            f"What the repository of {name} shares is not known: {team_view['problem']}.", style="yellow"
+        )
         return
     files = team_view["files"]
     merged = sum(file["merged"] for file in files)

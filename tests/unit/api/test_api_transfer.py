@@ -8,8 +8,11 @@ import sqlite3
 import stat
 from contextlib import closing
 
+import pytest
+
 from tacit.api.requests import MAX_CONTENT_CHARS
 from tacit.api.transfer import MAX_IMPORT_BYTES
+from tacit.errors import InvalidInput
 from tacit.model.memory import Speaker
 from user_voice import client_of
 
@@ -116,6 +119,8 @@ def test_an_agent_neither_imports_nor_sees_what_is_restricted(client, engine):
 def test_nothing_is_restored_without_a_daemon(client, engine, tmp_path):
     backup = tmp_path / "copy.db"
     engine.backup(backup)
+    with pytest.raises(InvalidInput, match="exists already"):
+        engine.backup(backup)
     answer = client.post("/v1/restore", json={"source": str(backup)})
     assert (answer.status_code, answer.json()["code"]) == (503, "daemon_unavailable")
 

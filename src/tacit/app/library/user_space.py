@@ -21,8 +21,8 @@ class UserSpace:
         Raises:
             InvalidInput: for an empty or too long name, or if a folder is given as well.
         """
-        if not user.strip() or len(user) > MAX_NAME_CHARS or "\0" in user:
-            raise InvalidInput(f"The name of a user has 1 to {MAX_NAME_CHARS} characters.")
+        if not isinstance(user, str) or not user.strip() or len(user) > MAX_NAME_CHARS or "\0" in user:
+            raise InvalidInput(f"The name of a user is a text of 1 to {MAX_NAME_CHARS} characters.")
         if cwd_given:
             self._refuse_folder()
         self._folder = f"{USER_FOLDER}{user}"

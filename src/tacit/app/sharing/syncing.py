@@ -301,7 +301,9 @@ class Syncing:
         ]
         if len(fitting) != 1:
             what = "No device is" if not fitting else f"{len(fitting)} devices are"
-            raise InvalidInput(f"{what} called {device!r}.", hint="`tacit devices` lists them with their keys.")
+            raise InvalidInput(
+                f"{what} called {device!r}.", hint="`tacit devices` lists them with their keys."
+            )
         if fitting[0].device == DeviceKey(self._required().device).device:
             raise InvalidInput(
                 f"{fitting[0].name!r} is this device.",

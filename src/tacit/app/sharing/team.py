@@ -90,7 +90,9 @@ class Team:
             found = find_team_files(Path(project.root), joined=True)
         except Unreadable:
             return TeamFolder(
-                project=project, joined=joined, problem="its default branch cannot be read. Does it have a commit that was fetched or made here?"
+                project=project,
+                joined=joined,
+                problem="its default branch cannot be read. Does it have a commit that was fetched or made here?",
             )
         rows: list[SharedFile] = []
         for path, file in found.items():
