@@ -7,6 +7,7 @@ turns every error into a problem response. A named boundary: nothing that a hand
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -32,6 +33,9 @@ from tacit.safety.authority import require, speaker_of
 
 MAX_PATH_CHARS = 500
 """The longest name of a thing in a path."""
+
+_SHOULD = re.compile(r"^\w+ should (?:be|have) ")
+"""How messages of pydantic begin: `Input should be less than ...`, `String should have at most ...`."""
 
 Run = Callable[[Callable[[], Answer[Any]]], Awaitable[Answer[Any]]]
 
@@ -227,7 +231,7 @@ def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
     first = error.errors(include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     message = str(first["msg"])
-    expected = message.removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
+    expected = _SHOULD.sub("", message.removeprefix("Value error, ")).rstrip(".")
     if first["type"] == "json_invalid":
         return InvalidPayload(f"The body is not JSON: {expected}.", hint="Send one JSON object.")
     if not field:

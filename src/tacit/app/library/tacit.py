@@ -364,8 +364,13 @@ class Tacit:
         """
         if not memory_id:
             raise NotFound("An empty text names no memory.", hint="`list()` shows the ids.")
-        memory = self._way.get(memory_id)
-        return memory if self._user is None else self._user.own(memory, memory_id)
+        if self._user is None:
+            return self._way.get(memory_id)
+        try:
+            memory = self._way.get(memory_id)
+        except NotFound:  # it may name ids of other users
+            raise NotFound(f"No memory is called {memory_id!r}.", hint="`list()` shows the ids.") from None
+        return self._user.own(memory, memory_id)
 
     def edit(
         self,
