@@ -7,6 +7,7 @@ so that `--help` and completion are quick.
 from __future__ import annotations
 
 import contextlib
+import errno
 import inspect
 import os
 import platform
@@ -190,6 +191,10 @@ def _tree() -> Any:
     return typer.main.get_command(app)
 
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
+"""Errors of a standard output that takes no more."""
+
+
 def run(arguments: Sequence[str], *, command_context: CommandContext | None = None) -> int:
     """Run one command and return its exit code; whatever goes wrong is said on standard error.
 
@@ -208,6 +213,7 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
         # For programs the parser's own complaints are raised, to be said as JSON like every other error.
         with paged(arguments):
             code = _tree()(list(arguments), prog_name="tacit", standalone_mode=not as_json)
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 0 if left.code is None else 1
@@ -228,6 +234,15 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
 
         print_error(error, as_json=as_json)
         return exit_code(error)
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            return report_crash(error, as_json=as_json)
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - what is left of the answer is not written at the end either
+        from tacit.cli.terminal.output import print_error
+
+        told = TacitError(f"The answer cannot be written: {error.strerror}.", hint="Send it elsewhere.")
+        print_error(told, as_json=as_json)
+        return 1
     # The entry point's boundary: an unexpected error is kept in a file without memory text, and said in one line.
     except Exception as error:  # noqa: BLE001
         return report_crash(error, as_json=as_json)
@@ -241,20 +256,24 @@ def _usage_of(error: Any) -> str:
 
 def main() -> None:
     """The console script."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         _replace_unprintable(stream)
     # Where the locale is not UTF-8, arguments come with their bytes in disguise; they are UTF-8 all the same.
     sys.exit(run([os.fsencode(argument).decode("utf-8", "replace") for argument in sys.argv[1:]]))
 
 
+def _open_closed_streams() -> None:
+    """Give the process the streams that its caller closed (`tacit list >&-`): nothing is read from them, and what is written is lost."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
+
+
 def _replace_unprintable(stream: TextIO) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")
-
-
-if __name__ == "__main__":
-    main()
 
 
 def report_crash(error: BaseException, *, as_json: bool) -> int:
@@ -297,3 +316,7 @@ def write_report(error: BaseException, folder: Path) -> Path:
     with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
         file.writelines(lines)
     return path
+
+
+if __name__ == "__main__":
+    main()
