@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
@@ -237,7 +237,6 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
     except OSError as error:
         if error.errno not in _FULL or error.filename is not None:
             return report_crash(error, as_json=as_json)
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - what is left of the answer is not written at the end either
         from tacit.cli.terminal.output import print_error
 
         told = TacitError(f"The answer cannot be written: {error.strerror}.", hint="Send it elsewhere.")
@@ -260,14 +259,23 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         _replace_unprintable(stream)
     # Where the locale is not UTF-8, arguments come with their bytes in disguise; they are UTF-8 all the same.
-    sys.exit(run([os.fsencode(argument).decode("utf-8", "replace") for argument in sys.argv[1:]]))
+    code = run([os.fsencode(argument).decode("utf-8", "replace") for argument in sys.argv[1:]])
+    try:
+        sys.stdout.flush()
+    except OSError:  # said already; what is left of the answer is not written once more at the end
+        sys.stdout = _nowhere("w")
+    sys.exit(code)
+
+
+def _nowhere(mode: str) -> TextIO:
+    return cast(TextIO, Path(os.devnull).open(mode, encoding="utf-8"))
 
 
 def _open_closed_streams() -> None:
     """Give the process the streams that its caller closed (`tacit list >&-`): nothing is read from them, and what is written is lost."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
+            setattr(sys, name, _nowhere(mode))
 
 
 def _replace_unprintable(stream: TextIO) -> None:

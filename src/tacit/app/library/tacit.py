@@ -149,7 +149,8 @@ class Tacit:
                 "This memory belongs to one user already.",
                 hint="Call `for_user` on the memory of the program.",
             )
-        if user is None:  # never the memory of all users where a program has no name
+        # A program without types may pass None: it must not get the memory of all users.
+        if user is None:  # pyright: ignore[reportUnnecessaryComparison]
             raise InvalidInput("The name of a user is None.", hint="Sign the user in first.")
         return Tacit(self._way, user=user, shared=self._behind)
 

@@ -15,7 +15,7 @@ MAX_NAME_CHARS = 500
 class UserSpace:
     """What belongs to one user. Immutable."""
 
-    def __init__(self, user: str, *, cwd_given: bool = False) -> None:
+    def __init__(self, user: object, *, cwd_given: bool = False) -> None:
         """Name the user.
 
         Raises:
