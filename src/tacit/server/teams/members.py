@@ -26,7 +26,7 @@ from tacit.model.shared import (
 )
 from tacit.server.logs import ACCOUNT, Logs, Principal, check_account_name, hash_of, not_logged_in
 from tacit.server.postgres_logs import account_tenant
-from tacit.server.teams.access import SERVER, SERVICE, Access, note, team_tenant
+from tacit.server.teams.access import OTHER_REVIEWERS, SERVER, SERVICE, Access, note, team_tenant
 from tacit.server.teams.checks import check_name, check_person, check_service_role, checked_role
 
 MOST_DAYS = 366
@@ -70,11 +70,6 @@ _PUT_PROJECT = """
     ON CONFLICT (tenant, remote) DO UPDATE SET team = EXCLUDED.team"""
 _REMOVE_PROJECT = "DELETE FROM team_projects WHERE tenant = %(tenant)s AND remote = %(remote)s"
 _CHANGE = "SELECT change FROM tenants WHERE tenant = %(tenant)s"
-OTHER_REVIEWERS = """
-    SELECT count(*) FROM members WHERE tenant = %(tenant)s AND role IN ('reviewer', 'admin') AND NOT service
-    AND (ends_at_ms = 0 OR ends_at_ms > %(now_ms)s)
-    AND principal NOT IN (%(principal)s, %(server)s)"""
-"""How many members besides one may decide on requests: where there are none, that one may decide on their own."""
 _WAITING = f"""
     SELECT count(*) FROM share_requests
     WHERE tenant = %(tenant)s AND state = 'waiting' AND (author <> %(principal)s OR ({OTHER_REVIEWERS}) = 0)"""

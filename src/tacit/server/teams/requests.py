@@ -56,8 +56,8 @@ from tacit.reading.memory_vectors import memory_vectors
 from tacit.recall.fuse import rrf_equal
 from tacit.safety.danger import danger_of
 from tacit.server.logs import Principal
-from tacit.server.teams.access import SERVER, Entered, note, team_tenant
-from tacit.server.teams.members import OTHER_REVIEWERS, Members
+from tacit.server.teams.access import OTHER_REVIEWERS, SERVER, Entered, note, team_tenant
+from tacit.server.teams.members import Members
 from tacit.server.teams.statements import Reading, scope_of, shared_form, tier_of
 from tacit.session.projects import project_id
 from tacit.sync.merging import own_memory_id
