@@ -34,6 +34,8 @@ from tacit.safety.authority import require, speaker_of
 MAX_PATH_CHARS = 500
 """The longest name of a thing in a path."""
 
+_NAMES = re.compile(r"{(\w+)")
+"""Names in a path, such as `/v1/memories/{id}`."""
 _SHOULD = re.compile(r"^\w+ should (?:be|have) ")
 """How messages of pydantic begin: `Input should be less than ...`, `String should have at most ...`."""
 
@@ -100,9 +102,12 @@ def _serve(
     once: IdempotencyCache,
     process: Parameters,
 ) -> Callable[[Request], Awaitable[Response]]:
+    names = _NAMES.findall(endpoint.path)
+
     def work(request: Request, body: bytes) -> Answer[Any]:
         checked = _checked(request, body, endpoint)
-        values = {name: str(value) for name, value in request.path_params.items()}
+        # Those of its own path: the route that this one is mounted below may have some, too.
+        values = {name: str(request.path_params[name]) for name in names}
         _check_path(values)
         at = replace(process, values=values, speaker=admitted(request, checked))
         with matching(endpoint, engine, at, request.headers):

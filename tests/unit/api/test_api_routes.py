@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from samples import memory_named
@@ -391,6 +392,13 @@ def test_what_a_turn_waits_for_has_its_own_way(engine):
         assert made.get("/v1/status").status_code == 200
     assert ran == ["ahead", "behind"]
     assert [one.path for one in ENDPOINTS if one.ahead] == ["/v1/inject"]
+
+
+def test_a_name_in_a_path_that_is_too_long_is_told_by_its_own_name(engine):
+    below = Starlette(routes=[Route("/v1/{rest:path}", Starlette(routes=build_routes(engine)))])
+    with TestClient(below) as made:
+        told = problem(made.get(f"/v1/memories/{'m' * 3000}"), 422, "invalid_input")
+    assert told["detail"].startswith("`id` has 3000 characters")
 
 
 @pytest.mark.parametrize(
