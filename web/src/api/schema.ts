@@ -1917,7 +1917,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted.
-         * @description The daemon goes on with the restored store; requests that come meanwhile wait. With `dry_run` the file is only examined. Purged memories stay gone.
+         * @description The daemon goes on with the restored store. Requests at work are finished before it is exchanged; those that come meanwhile wait, or get 503 and may be sent again. With `dry_run` the file is only examined. Purged memories stay gone.
          */
         post: operations["restore_backup"];
         delete?: never;
