@@ -730,7 +730,7 @@ class Engine:
             return
         if report.explain("privacy.incognito")[-1].layer == "safety":
             raise RefusedByTrust(
-                "Nothing is stored while the settings cannot be read, because they may say so.",
+                "Nothing is stored while the settings cannot be read: they may forbid it.",
                 hint=f"{report.warnings[0].error.message} {report.warnings[0].error.hint}".strip(),
             )
         raise RefusedByTrust(
