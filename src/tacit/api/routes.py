@@ -233,19 +233,21 @@ async def _body(request: Request, max_bytes: int) -> bytes:
 
 
 def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
-    first = error.errors(include_url=False, include_context=False)[0]
+    first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     message = str(first["msg"])
     expected = _SHOULD.sub("", message.removeprefix("Value error, ")).rstrip(".")
     if first["type"] == "json_invalid":
         return InvalidPayload(f"The body is not JSON: {expected}.", hint="Send one JSON object.")
     if not field:
-        return InvalidInput(f"The request is not complete; expected {expected[:1].lower()}{expected[1:]}.")
+        return InvalidInput(f"The fields do not fit together; expected {expected[:1].lower()}{expected[1:]}.")
     names = ", ".join(endpoint.request.model_fields) or "no fields"
     if first["type"] == "extra_forbidden":
         return InvalidInput(f"There is no field `{field}`.", hint=f"Known: {names}.")
     if first["type"] == "missing":
         return InvalidInput(f"The field `{field}` is missing.", hint=f"Known: {names}.")
+    if first["type"] == "string_pattern_mismatch":
+        expected = f"a text that matches {first.get('ctx', {}).get('pattern')}"
     if first["type"] == "string_too_short":
         return InvalidInput(f"`{field}` is too short; expected some words.")
     if message.startswith("Value error, "):  # ours: it says what is wrong and what to do

@@ -411,6 +411,8 @@ def test_a_name_in_a_path_that_is_too_long_is_told_by_its_own_name(engine):
         ({"content": "x", "scope": "planet"}, ["`scope`", "'planet'", "universal"]),
         ({"content": "x", "scope": "language"}, ["`scope`", "language:python"]),
         ({"content": "x", "cwd": "relative/path"}, ["`cwd`", "absolute path"]),
+        ({"content": "x", "cwd": "user: "}, ["`cwd`", "name of a user"]),
+        ({"content": "x", "cwd": "user:a\0"}, ["`cwd`", "name of a user"]),
         ({"content": "x", "tier": "owner"}, ["`tier`"]),
         ({"content": "x", "session": {"host": "h"}}, ["`session.session_id`", "missing"]),
         (

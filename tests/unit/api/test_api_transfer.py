@@ -196,3 +196,12 @@ def test_changes_are_filtered_by_cause_scope_and_time(client, place):
     assert edited not in told(until_ms=at_ms)
     assert told(since_ms=at_ms + 1) == []
     assert client.get("/v1/changes", params={"cause": "nonsense"}).status_code == 422
+
+
+def test_a_wrong_import_is_told_in_a_sentence(client):
+    both = client.post("/v1/import", json={"path": "/x", "content": "x"}).json()
+    assert both["detail"] == "The fields do not fit together; expected either path or content."
+    slash = client.post("/v1/import", json={"content": "x", "name": "a/b"}).json()
+    assert "expected a text that matches ^" in slash["detail"]
+    plain = client.post("/v1/import", json={"content": "x"}).json()
+    assert plain["detail"] == "'memories.jsonl' holds nothing in a format that Tacit imports."
