@@ -729,9 +729,10 @@ class Engine:
         if not report.settings.privacy.incognito:
             return
         if report.explain("privacy.incognito")[-1].layer == "safety":
+            error = next(warning.error for warning in report.warnings if not warning.note)
             raise RefusedByTrust(
                 "Nothing is stored while the settings cannot be read: they may forbid it.",
-                hint=f"{report.warnings[0].error.message} {report.warnings[0].error.hint}".strip(),
+                hint=f"{error.message} {error.hint}".strip(),
             )
         raise RefusedByTrust(
             "Nothing is stored here: privacy.incognito is on.",

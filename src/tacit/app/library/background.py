@@ -28,9 +28,8 @@ class Background:
                 _LOG.warning("a turn is not learned from: %s", "closed" if self.closed else "too many wait")
                 return
             self._waiting += 1
-            self._thread.submit(
-                self._run, job
-            )  # under the lock: `close` of another thread must not come between
+            # Under the lock, so that `close` of another thread does not come between.
+            self._thread.submit(self._run, job)
 
     def flush(self) -> None:
         """Wait for the jobs so far. After the end it does nothing."""
