@@ -286,6 +286,12 @@ class TestListing:
         with pytest.raises(NotFound):
             store.resolve("mem_ab", scope=NOTHING)
 
+    @pytest.mark.parametrize("bare", ["", "\0", "m", "mem_"])
+    def test_what_all_ids_begin_with_names_no_memory(self, store: Store, bare: str) -> None:
+        add(store, memory("mem_only"))
+        with pytest.raises(NotFound):
+            store.resolve(bare, scope=SEES_ALPHA)
+
     def test_resolve_by_the_ending(self, store: Store) -> None:
         names = ("mem_1k700aaq8zw", "mem_1k700bbq8zw", "mem_1k700cc_%9x")
         store.apply([Add(memory=memory(name)) for name in names])

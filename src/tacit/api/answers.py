@@ -358,7 +358,7 @@ class BlockView(_Answer):
 
 
 class MemoryPage(_Answer):
-    """One page; `next_cursor` is null at the end. `total` where it was asked for."""
+    """One page; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200."""
 
     memories: Sequence[MemoryAnswer]
     limit: int

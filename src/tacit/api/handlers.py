@@ -125,7 +125,8 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
     """List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
 
     Filters are combined: each narrows the list. With `text` the list holds the memories found, best first
-    unless `order` is set. `total` counts all memories that match, not only those of this page.
+    unless `order` is set. `total` counts all memories that match, not only those of this page. A search ends
+    after the best 200, and its `total` is never greater.
     """
     where = MemoryFilter(
         kinds=request.kind or None,

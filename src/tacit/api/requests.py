@@ -16,7 +16,7 @@ from tacit.errors import InvalidInput, TacitError
 from tacit.model.change_reason import ChangeCause
 from tacit.model.memory import MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Surface
-from tacit.model.scope import USER_FOLDER, Scope, ScopeKind
+from tacit.model.scope import MAX_USER_CHARS, USER_FOLDER, Scope, ScopeKind, is_user_name
 from tacit.model.session import SessionKey
 from tacit.model.trace import AskedWith
 from tacit.ports.store import Recorded
@@ -33,7 +33,13 @@ def _absolute(path: str) -> str:
 
 
 def _place(path: str) -> str:
-    return path if path.startswith(USER_FOLDER) and path != USER_FOLDER else _absolute(path)
+    if not path.startswith(USER_FOLDER):
+        return _absolute(path)
+    if not is_user_name(path.removeprefix(USER_FOLDER)):
+        raise ValueError(
+            f"`{USER_FOLDER}` stands before the name of a user, of 1 to {MAX_USER_CHARS} characters"
+        )
+    return path
 
 
 def _change_id(text: str) -> str:

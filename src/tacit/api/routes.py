@@ -7,6 +7,7 @@ turns every error into a problem response. A named boundary: nothing that a hand
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -32,6 +33,11 @@ from tacit.safety.authority import require, speaker_of
 
 MAX_PATH_CHARS = 500
 """The longest name of a thing in a path."""
+
+_NAMES = re.compile(r"{(\w+)")
+"""Names in a path, such as `/v1/memories/{id}`."""
+_SHOULD = re.compile(r"^\w+ should (?:be|have) ")
+"""How messages of pydantic begin: `Input should be less than ...`, `String should have at most ...`."""
 
 Run = Callable[[Callable[[], Answer[Any]]], Awaitable[Answer[Any]]]
 
@@ -96,9 +102,12 @@ def _serve(
     once: IdempotencyCache,
     process: Parameters,
 ) -> Callable[[Request], Awaitable[Response]]:
+    names = _NAMES.findall(endpoint.path)
+
     def work(request: Request, body: bytes) -> Answer[Any]:
         checked = _checked(request, body, endpoint)
-        values = {name: str(value) for name, value in request.path_params.items()}
+        # Those of its own path: the route that this one is mounted below may have some, too.
+        values = {name: str(request.path_params[name]) for name in names}
         _check_path(values)
         at = replace(process, values=values, speaker=admitted(request, checked))
         with matching(endpoint, engine, at, request.headers):
@@ -224,19 +233,21 @@ async def _body(request: Request, max_bytes: int) -> bytes:
 
 
 def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
-    first = error.errors(include_url=False, include_context=False)[0]
+    first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     message = str(first["msg"])
-    expected = message.removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
+    expected = _SHOULD.sub("", message.removeprefix("Value error, ")).rstrip(".")
     if first["type"] == "json_invalid":
         return InvalidPayload(f"The body is not JSON: {expected}.", hint="Send one JSON object.")
     if not field:
-        return InvalidInput(f"The request is not complete; expected {expected[:1].lower()}{expected[1:]}.")
+        return InvalidInput(f"The fields do not fit together; expected {expected[:1].lower()}{expected[1:]}.")
     names = ", ".join(endpoint.request.model_fields) or "no fields"
     if first["type"] == "extra_forbidden":
         return InvalidInput(f"There is no field `{field}`.", hint=f"Known: {names}.")
     if first["type"] == "missing":
         return InvalidInput(f"The field `{field}` is missing.", hint=f"Known: {names}.")
+    if first["type"] == "string_pattern_mismatch":
+        expected = f"a text that matches {first.get('ctx', {}).get('pattern')}"
     if first["type"] == "string_too_short":
         return InvalidInput(f"`{field}` is too short; expected some words.")
     if message.startswith("Value error, "):  # ours: it says what is wrong and what to do
@@ -263,7 +274,9 @@ def _unknown_path(request: Request, known_routes: tuple[BaseRoute, ...]) -> Resp
             headers={"Allow": ", ".join(allowed)},
         )
     return problem(
-        "no_such_path", f"There is no {request.url.path}.", hint="docs/reference/api.md lists every endpoint."
+        "no_such_path",
+        f"There is no {request.url.path}.",
+        hint="`GET /v1/openapi.json` describes every operation.",
     )
 
 

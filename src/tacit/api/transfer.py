@@ -257,8 +257,9 @@ def list_backups(engine: Service, at: Parameters, request: NoBody) -> Answer[sha
 def restore_backup(engine: Service, at: Parameters, request: Restore) -> Answer[shapes.Restored]:
     """Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted.
 
-    The daemon goes on with the restored store; requests that come meanwhile wait. With `dry_run` the file is
-    only examined. Purged memories stay gone.
+    The daemon goes on with the restored store. Requests at work are finished before it is exchanged; those that
+    come meanwhile wait, or get 503 and may be sent again. With `dry_run` the file is only examined. Purged
+    memories stay gone.
 
     Raises:
         NotFound: there is no such file.

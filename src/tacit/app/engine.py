@@ -724,11 +724,20 @@ class Engine:
         Raises:
             RefusedByTrust: if incognito is on.
         """
-        if self._settings_at(cwd).privacy.incognito:
+        project = self._projects.of(cwd)
+        report = self._parts.settings.report(project.root if project else None)
+        if not report.settings.privacy.incognito:
+            return
+        if report.explain("privacy.incognito")[-1].layer == "safety":
+            error = next(warning.error for warning in report.warnings if not warning.note)
             raise RefusedByTrust(
-                "Nothing is stored here: privacy.incognito is on.",
-                hint="Only the user's own commands can store now.",
+                "Nothing is stored while the settings cannot be read: they may forbid it.",
+                hint=f"{error.message} {error.hint}".strip(),
             )
+        raise RefusedByTrust(
+            "Nothing is stored here: privacy.incognito is on.",
+            hint="Only the user's own commands can store now.",
+        )
 
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter | None = None, limit: int = 50, offset: int = 0

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from tacit.backends.text import clean_value
+from tacit.backends.text import clean_text, clean_value
 from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
@@ -161,6 +161,18 @@ def stale_version_error(memory_id: str) -> InvalidInput:
         f"A version of {memory_id} is older than the newest one stored; nothing was changed.",
         hint="Give the versions oldest first.",
     )
+
+
+def searched_name(id_or_prefix: str) -> str:
+    """Return the characters by which a memory is looked up.
+
+    Raises:
+        NotFound: if there are none but those that all ids begin with: an empty text must not name the only memory of a store.
+    """
+    wanted = clean_text(id_or_prefix)
+    if "mem_".startswith(wanted):
+        raise resolution_error(id_or_prefix, [])
+    return wanted
 
 
 def resolution_error(id_or_prefix: str, matches: Sequence[str]) -> NotFound:

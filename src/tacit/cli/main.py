@@ -7,6 +7,7 @@ so that `--help` and completion are quick.
 from __future__ import annotations
 
 import contextlib
+import errno
 import inspect
 import os
 import platform
@@ -16,7 +17,7 @@ import traceback
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
@@ -190,6 +191,10 @@ def _tree() -> Any:
     return typer.main.get_command(app)
 
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
+"""Errors of a standard output that takes no more."""
+
+
 def run(arguments: Sequence[str], *, command_context: CommandContext | None = None) -> int:
     """Run one command and return its exit code; whatever goes wrong is said on standard error.
 
@@ -208,6 +213,7 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
         # For programs the parser's own complaints are raised, to be said as JSON like every other error.
         with paged(arguments):
             code = _tree()(list(arguments), prog_name="tacit", standalone_mode=not as_json)
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 0 if left.code is None else 1
@@ -228,6 +234,14 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
 
         print_error(error, as_json=as_json)
         return exit_code(error)
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            return report_crash(error, as_json=as_json)
+        from tacit.cli.terminal.output import print_error
+
+        told = TacitError(f"The answer cannot be written: {error.strerror}.", hint="Send it elsewhere.")
+        print_error(told, as_json=as_json)
+        return 1
     # The entry point's boundary: an unexpected error is kept in a file without memory text, and said in one line.
     except Exception as error:  # noqa: BLE001
         return report_crash(error, as_json=as_json)
@@ -241,20 +255,33 @@ def _usage_of(error: Any) -> str:
 
 def main() -> None:
     """The console script."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         _replace_unprintable(stream)
     # Where the locale is not UTF-8, arguments come with their bytes in disguise; they are UTF-8 all the same.
-    sys.exit(run([os.fsencode(argument).decode("utf-8", "replace") for argument in sys.argv[1:]]))
+    code = run([os.fsencode(argument).decode("utf-8", "replace") for argument in sys.argv[1:]])
+    try:
+        sys.stdout.flush()
+    except OSError:  # said already; what is left of the answer is not written once more at the end
+        sys.stdout = _nowhere("w")
+    sys.exit(code)
+
+
+def _nowhere(mode: str) -> TextIO:
+    return cast(TextIO, Path(os.devnull).open(mode, encoding="utf-8"))
+
+
+def _open_closed_streams() -> None:
+    """Give the process the streams that its caller closed (`tacit list >&-`): nothing is read from them, and what is written is lost."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, _nowhere(mode))
 
 
 def _replace_unprintable(stream: TextIO) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")
-
-
-if __name__ == "__main__":
-    main()
 
 
 def report_crash(error: BaseException, *, as_json: bool) -> int:
@@ -297,3 +324,7 @@ def write_report(error: BaseException, folder: Path) -> Path:
     with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
         file.writelines(lines)
     return path
+
+
+if __name__ == "__main__":
+    main()

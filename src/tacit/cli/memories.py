@@ -39,6 +39,8 @@ PIN_HELP = (
 )
 SHOWN_ACTIONS = 3
 """Most actions named when it is said when a memory applies; `show` and `--json` have all of them."""
+MOST_FOUND = 200
+"""Where a search ends, see docs/reference/api-conventions.md."""
 STATUSES = ("active", "quarantined", "superseded", "retired", "all")
 
 
@@ -316,6 +318,8 @@ def list_(
     print_rows("", columns, rows, empty=empty)
     if answer.get("next_offset"):
         print_line(f"There are more: --limit {min(500, limit * 2)}, or add search words.")
+    elif text and answer["total"] >= MOST_FOUND:
+        print_line(f"A search shows the best {MOST_FOUND}. Add words to find others.")
 
 
 def show(memory: MemoryId, as_json: AsJson = False) -> None:

@@ -83,7 +83,7 @@ def add(
         print_json(added)
         return
     member = added["added"]["member"]
-    print_line(f"{member['name']} is {member['role']} in {team}.")
+    print_line(f"{name or account} is {member['role']} in {team}.")
     organization = team.partition("/")[0]
     if code := added["added"]["code"]:
         url = ask("GET", "/v1/sync")["sync"]["url"]
@@ -140,7 +140,7 @@ def requests(
         print_json(found)
         return
     if not found["requests"]:
-        print_line("No requests.")
+        print_line("No requests." if every else "No request waits; --all lists those that were decided.")
     for request in found["requests"]:
         statement = request["statement"]
         state = "" if request["state"] == "waiting" else f" [{request['state']}]"
@@ -225,8 +225,8 @@ def export(
 
     owned = ask("GET", "/v1/teams/mine")["owned"]
     try:
-        with to.open("x", encoding="utf-8") as file:
-            json.dump(owned, file, ensure_ascii=False, indent=2)
+        to.touch(mode=0o600, exist_ok=False)
+        to.write_text(json.dumps(owned, ensure_ascii=False, indent=2), "utf-8")
     except OSError as error:
         raise InvalidInput(
             f"{to} cannot be written: {error.strerror or error}.", hint="Give another file with --to."

@@ -76,7 +76,7 @@ def _share_by_git(memory: str, name: str, cwd: Path, as_json: bool) -> None:
 
     if not name:
         raise InvalidInput(
-            "Nobody knows your name: git has no user.name here.", hint="Give it with --by NAME."
+            "Teammates are shown your name, and git has no user.name here.", hint="Give it with --by NAME."
         )
     shared = ask("POST", "/v1/team/share", {"id": memory, "cwd": str(cwd.absolute()), "by": name})
     if as_json:
@@ -204,10 +204,12 @@ def _print(team_view: dict[str, Any], *, as_json: bool) -> None:
         return
     name = team_view["project"]["name"]
     if team_view["problem"]:
-        print_line(f"Nobody knows what the team of {name} shares: {team_view['problem']}.", style="yellow")
+        print_line(
+            f"What the repository of {name} shares is not known: {team_view['problem']}.", style="yellow"
+        )
         return
     files = team_view["files"]
-    merged = sum(file["merged"] for file in files)
+    merged = sum(file["merged"] and not file["problem"] for file in files)
     state = "You joined" if team_view["joined"] else "You have not joined"
     print_line(f"{state} the team of {name}. {format_count(merged, 'memory is', 'memories are')} shared.")
     rows = [
@@ -224,7 +226,7 @@ def _print(team_view: dict[str, Any], *, as_json: bool) -> None:
         print_rows("", ("file", "kind", "by", "since", "state"), rows, empty="")
     if merged and not team_view["joined"]:
         print_line(
-            "`tacit team join` takes them for the word of teammates. Until then they are only found on demand."
+            "`tacit team join` takes them for the word of teammates. Until then no agent is told them unasked."
         )
 
 

@@ -203,6 +203,11 @@ class DaemonClient:
 
     def _check_folder(self) -> None:
         self.home.check_owner()
+        if self.home.socket.parent.is_file():
+            raise DaemonUnavailable(
+                f"{self.home.socket.parent} is a file; Tacit needs a folder there.",
+                hint="Move the file away.",
+            )
         if not self.home.socket_can_be_trusted():
             raise DaemonUnavailable(
                 f"The socket folder {self.home.socket.parent} belongs to someone else or is open to others.",

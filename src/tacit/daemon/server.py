@@ -228,8 +228,12 @@ def _build_api(engine: Engine, parts: DaemonParts) -> Router:
     from tacit.errors import DaemonUnavailable  # noqa: PLC0415
 
     async def run(work: Callable[[], T], *, ahead: bool = False) -> T:
+        def at_work() -> T:
+            with parts.source.used(engine):
+                return work()
+
         try:
-            return await parts.pool.run(work, ahead=ahead)
+            return await parts.pool.run(at_work, ahead=ahead)
         except Busy:
             raise DaemonUnavailable("The daemon is busy.", hint="Ask again in a moment.") from None
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from threading import Lock, Thread
+from contextlib import contextmanager
+from threading import Condition, Lock, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from tacit.errors import DaemonUnavailable, TacitError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from tacit.app.engine import Engine
 
 RETRY_S = 5.0
+FINISH_S = 30.0
+"""Longest wait for requests at work before the store is exchanged under them."""
 T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
@@ -48,6 +51,8 @@ class EngineSource:
         self._on_broken = on_broken
         self._retry_s = retry_s
         self._lock = Lock()
+        self._unused = Condition(self._lock)
+        self._users = 0
         self._future: Future[Engine] | None = None
         self._failed_s = 0.0
 
@@ -70,6 +75,8 @@ class EngineSource:
     def reopen(self, between: Callable[[], T]) -> T:
         """Close the engine, do `between` while nobody has the store open, and open it again. Blocking; who asks meanwhile waits.
 
+        Requests at work (`used`) are finished before; the caller may be one of them.
+
         Raises:
             DaemonUnavailable: if no engine is open.
             TacitError: as `between`; the engine is opened again all the same. Or why it cannot be opened.
@@ -79,6 +86,7 @@ class EngineSource:
             if engine is None:
                 raise DaemonUnavailable("The store is being opened.", hint="Ask again in a moment.")
             future = self._future = Future()
+            self._unused.wait_for(lambda: self._users <= 1, timeout=FINISH_S)
         try:
             engine.close()
             done = between()
@@ -86,6 +94,24 @@ class EngineSource:
             self._run(future)
         future.result()
         return done
+
+    @contextmanager
+    def used(self, engine: Engine) -> Generator[None]:
+        """Keep `engine` open until the block ends.
+
+        Raises:
+            DaemonUnavailable: it is not the open one any more.
+        """
+        with self._lock:
+            if self.ready is not engine:
+                raise DaemonUnavailable("The store is being exchanged.", hint="Ask again in a moment.")
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                self._unused.notify_all()
 
     async def get(self, *, until_s: float | None = None) -> Engine:
         """Wait for the engine.

@@ -226,7 +226,6 @@ def checked(model: type[Arguments], values: dict[str, Any]) -> Arguments:
         raise InvalidInput(f"There is no argument `{name}`.", hint=f"Known: {field_names}.")
     if first["type"] == "missing":
         raise InvalidInput(f"The argument `{name}` is missing.", hint=f"Known: {field_names}.")
-    problem = str(first["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
-    raise InvalidInput(
-        f"`{name}` must be {problem[:1].lower()}{problem[1:]}.", hint="Call again with another value."
-    )
+    subject, _, problem = str(first["msg"]).removeprefix("Value error, ").partition(" should ")
+    said = f"should {problem}" if problem else f"cannot be used: {subject[:1].lower()}{subject[1:]}"
+    raise InvalidInput(f"`{name}` {said}.", hint="Call again with another value.")

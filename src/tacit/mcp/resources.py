@@ -47,6 +47,7 @@ def _digest(engine: Engine, caller: Caller) -> str:
         max_tokens=MOST_TOKENS,
         more=0,
         count=engine.agents.count,
+        how="memory_search finds them",
     )
 
 

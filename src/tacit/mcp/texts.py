@@ -18,15 +18,22 @@ from tacit.safety.escape import OPEN_TAG, escape_text
 
 TAIL_TOKENS = 24
 """Kept free for the line that says how many more there are."""
+MORE_HINT = "ask more narrowly or raise max_tokens"
 SHORTEST = 40
 LINE_CHARS = 400
 SILENCES = 3
 
 
 def framed(
-    heading: str, lines: Sequence[str], *, max_tokens: int, more: int, count: Callable[[str], int]
+    heading: str,
+    lines: Sequence[str],
+    *,
+    max_tokens: int,
+    more: int,
+    count: Callable[[str], int],
+    how: str = MORE_HINT,
 ) -> str:
-    """`lines` between the delimiters of a block, as many as fit, and how many more there are."""
+    """`lines` between the delimiters of a block, as many as fit; then how many more there are, and how to get them."""
     head, foot = f'<{OPEN_TAG} surface="on_demand">\n{heading}', f"</{OPEN_TAG}>"
     remaining = max_tokens - TAIL_TOKENS - count(head) - count(foot)
     shown: list[str] = []
@@ -37,9 +44,7 @@ def framed(
         remaining -= cost
         shown.append(line if remaining >= 0 else _shortened(line, remaining + cost, count))
     more += len(lines) - len(shown)
-    return with_more(
-        "\n".join((head, *shown, foot)), more, "ask more narrowly, raise max_tokens or use offset"
-    )
+    return with_more("\n".join((head, *shown, foot)), more, how)
 
 
 def with_more(text: str, more: int, how: str) -> str:

@@ -19,6 +19,7 @@ from tacit.mcp import arguments as ask
 from tacit.mcp import outputs as say
 from tacit.mcp.outputs import ToolAnswer
 from tacit.mcp.texts import (
+    MORE_HINT,
     TAIL_TOKENS,
     framed,
     memory_line,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 NOTHING_FITS = "Nothing fits this question."
 NOTHING_KNOWN = "Nothing is known of this project yet."
-MORE_HINT = "ask more narrowly or raise max_tokens"
+OFFSET_HINT = "ask more narrowly, raise max_tokens or use offset"
 ERRORS = ("error_pattern", "anti_pattern")
 FILES = ("file_context",)
 LEAST_FURTHER = 120
@@ -205,7 +206,12 @@ def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> ToolAn
     )
     heading = "On record, best match first." if arguments.text else "On record, newest first."
     return _listed(
-        engine, listing, heading, "No memory of this sort may be seen from here.", arguments.max_tokens
+        engine,
+        listing,
+        heading,
+        "No memory of this sort may be seen from here.",
+        arguments.max_tokens,
+        how=OFFSET_HINT,
     )
 
 
@@ -216,11 +222,21 @@ def profile(engine: Engine, caller: Caller, arguments: ask.Profile) -> ToolAnswe
     return _listed(engine, listing, heading, "No preference of the user is known yet.", arguments.max_tokens)
 
 
-def _listed(engine: Engine, listing: MemoryListing, heading: str, none: str, max_tokens: int) -> ToolAnswer:
+def _listed(
+    engine: Engine,
+    listing: MemoryListing,
+    heading: str,
+    none: str,
+    max_tokens: int,
+    *,
+    how: str = MORE_HINT,
+) -> ToolAnswer:
     if not listing.memories:
         return _found(none)
     lines = [memory_line(memory) for memory in listing.memories]
-    text = framed(heading, lines, max_tokens=max_tokens, more=listing.more, count=engine.agents.count)
+    text = framed(
+        heading, lines, max_tokens=max_tokens, more=listing.more, count=engine.agents.count, how=how
+    )
     shown = [memory for memory in listing.memories if memory.id in text]
     return _found(text, shown, more=listing.more + len(listing.memories) - len(shown))
 

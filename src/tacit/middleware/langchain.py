@@ -13,10 +13,6 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
-from langgraph.config import get_config
-
 from tacit.app.library.message_formats import (
     GAP,
     MAX_RESULT_CHARS,
@@ -30,8 +26,14 @@ from tacit.app.library.message_formats import (
     place_in_content,
 )
 from tacit.app.library.tacit import Tacit
+from tacit.middleware.framework import imported_from
 from tacit.middleware.model_calls import ModelCalls, PreparedCall, SessionName
 from tacit.middleware.replies import Reply
+
+with imported_from("langchain"):
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
+    from langgraph.config import get_config
 
 
 class MemoryMiddleware(AgentMiddleware[Any, Any]):

@@ -14,22 +14,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-)
-
 from tacit.app.library.item_access import FoundItem, ItemAccess
 from tacit.app.library.tacit import Tacit
+from tacit.middleware.framework import imported_from
 from tacit.model.item import MOST_ITEMS, agent_of
+
+with imported_from("langgraph"):
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+    )
 
 TEXT_FIELDS = ("text", "content", "memory")
 Namespace = tuple[str, ...]

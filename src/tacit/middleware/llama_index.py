@@ -16,9 +16,6 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole, TextBlock
-from llama_index.core.llms import LLM
-
 from tacit.app.library.message_formats import (
     GAP,
     MAX_RESULT_CHARS,
@@ -33,7 +30,12 @@ from tacit.app.library.message_formats import (
 )
 from tacit.app.library.tacit import Tacit
 from tacit.errors import InvalidInput
+from tacit.middleware.framework import imported_from
 from tacit.middleware.model_calls import ModelCalls, PreparedCall, SessionName
+
+with imported_from("llama-index-core"):
+    from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole, TextBlock
+    from llama_index.core.llms import LLM
 
 L = TypeVar("L", bound=LLM)
 _ROLES = {

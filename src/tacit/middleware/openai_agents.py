@@ -14,12 +14,14 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
-from agents import Model, ModelProvider, ModelResponse, MultiProvider
-
 from tacit.app.library.tacit import Tacit
 from tacit.middleware.bodies import Body
+from tacit.middleware.framework import imported_from
 from tacit.middleware.model_calls import ModelCalls, SessionName, as_fields
 from tacit.middleware.replies import Reply, read_value
+
+with imported_from("openai-agents"):
+    from agents import Model, ModelProvider, ModelResponse, MultiProvider
 
 
 class MemoryModelProvider(ModelProvider):

@@ -15,21 +15,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    RetryPromptPart,
-    SystemPromptPart,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
-from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
-from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
-
 from tacit.app.library.message_formats import (
     MAX_RESULT_CHARS,
     ROLE_CONTENT,
@@ -42,8 +27,25 @@ from tacit.app.library.message_formats import (
     strip_own_blocks,
 )
 from tacit.app.library.tacit import Tacit
+from tacit.middleware.framework import imported_from
 from tacit.middleware.model_calls import ModelCalls, PreparedCall, SessionName
 from tacit.middleware.replies import Reply
+
+with imported_from("pydantic-ai-slim"):
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelRequest,
+        ModelResponse,
+        RetryPromptPart,
+        SystemPromptPart,
+        TextPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
+    from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+    from pydantic_ai.models.wrapper import WrapperModel
+    from pydantic_ai.settings import ModelSettings
 
 
 class MemoryModel(WrapperModel):

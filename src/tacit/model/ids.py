@@ -27,7 +27,9 @@ LEAST_ENDING = 4
 
 
 def ids_called(wanted: str, ids: Iterable[str]) -> list[str]:
-    """Return the ids that begin with `wanted`; if there are none and `wanted` is long enough, those that end with it. Keeps their order."""
+    """Return the ids that begin with `wanted`; if there are none and `wanted` is long enough, those that end with it. Keeps their order. An empty text names none."""
+    if not wanted:
+        return []
     known = list(ids)
     matches = [name for name in known if name.startswith(wanted)]
     if not matches and len(wanted) >= LEAST_ENDING:

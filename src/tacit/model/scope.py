@@ -15,6 +15,8 @@ TASK_MARK = ":task:"
 
 USER_FOLDER = "user:"
 """Begins what stands in the place of a working folder for one user of a program with many: `user:ana`."""
+MAX_USER_CHARS = 500
+"""The longest name of such a user."""
 _USER_PROJECT = "user~"
 """Begins the id of such a user's project; no other project's id holds a `~`."""
 
@@ -89,6 +91,11 @@ UNIVERSAL = Scope(kind=ScopeKind.UNIVERSAL)
 def project_scope(project_id: str) -> Scope:
     """Scope of a whole project."""
     return Scope(kind=ScopeKind.PROJECT, key=project_id)
+
+
+def is_user_name(name: object) -> bool:
+    """Whether `name` can name a user of a program: a text of 1 to 500 characters that can be seen, without NUL."""
+    return isinstance(name, str) and bool(name.strip()) and len(name) <= MAX_USER_CHARS and "\0" not in name
 
 
 def user_project_id(user: str) -> str:

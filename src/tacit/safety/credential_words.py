@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from tacit.safety.language_shapes import PIN_UNSPACED
 from tacit.text.lazy_regex import lazy_regex
 
 LETTER = r"A-Za-z0-9\u00c0-\u024f\u0400-\u04ff"
@@ -50,15 +51,17 @@ KEY = _pattern(
 )
 """A key, a token, a cookie, a serial number: what consists of random characters. Words that mean much else too."""
 CODE = _pattern(
-    r"""(?-i:PIN)s? ¦ pin (?:code|number|is|was) ¦ puk ¦ otp ¦ totp ¦ steam(?: guard)? ¦ wpa keys? ¦ (?:door|gate|access|entry|alarm|backup|recovery|verification|security|confirmation|login|unlock|one-time|sms|2fa|mfa|auth|lock|safe) codes? ¦ passcode ¦ combination
-    (?:die|der|den|meine|deine|[\w]{2,12}-?)pin ¦ (?-i:[Mm]?TAN) ¦ (?:zugangs|einmal|bestätigungs|sicherheits|freischalt|wiederherstellungs|tür|tor|alarm|entsperr|sms-|backup-)-?codes? ¦ (?:der|den|mit|dem) code ¦ zahlenkombination
+    r"""(?-i:PIN)s? ¦ pin (?:code|number|is|was) ¦ (?:my|your|his|her|our|their|card|bank|sim|phone|account) pin ¦ puk ¦ otp ¦ totp ¦ steam(?: guard)? ¦ wpa keys? ¦ (?:door|gate|access|entry|alarm|backup|recovery|verification|security|confirmation|login|unlock|one-time|sms|2fa|mfa|auth|lock|safe) codes? ¦ passcode ¦ combination
+    (?:die|der|den|dem|(?:meine|deine)r?) pin ¦ \w{2,12}-pin ¦ (?:handy|sim|karten|konto|geräte|tür)pin ¦ (?-i:[Mm]?TAN) ¦ (?:zugangs|einmal|bestätigungs|sicherheits|freischalt|wiederherstellungs|tür|tor|alarm|entsperr|sms-|backup-)-?codes? ¦ (?:der|den|mit|dem) code ¦ zahlenkombination
     codes? (?:pin|puk|d['’]accès|de (?:la porte|l['’]alarme|sécurité|vérification|confirmation|validation|secours|récupération|déverrouillage)|secrets?|à usage unique|sms|reçu) ¦ digicode ¦ (?:le|un|mon|ton|votre|son) (?:code|pin)
     (?:el|mi|tu|su|del|clave) pin ¦ (?-i:NIP) ¦ c[oó]digos? (?:pin|de (?:acceso|verificaci[oó]n|seguridad|confirmaci[oó]n|respaldo|recuperaci[oó]n|la (?:puerta|alarma))) ¦ el c[oó]digo ¦ tu c[oó]digo ¦ su c[oó]digo ¦ clave
     (?:o|meu|seu|teu|do) pin ¦ c[oó]digos? (?:pin|de (?:acesso|verifica[cç][aã]o|seguran[cç]a|confirma[cç][aã]o|recupera[cç][aã]o|backup|desbloqueio)) ¦ (?:seu|teu|o) c[oó]digo(?: [\w-]{1,12}){0,3} ¦ senha
     пин\w{0,2} ¦ пин-код\w{0,2} ¦ пук ¦ код\w{0,2} (?:для|из|от|подтверждения|доступа|безопасности|входа|домофона|двери|восстановления) ¦ (?:смс|sms|одноразов\w{2,3})[- ]код\w{0,2} ¦ парол\w{0,4} ¦ ключ\w? сети""",
     r"""验证码 ¦ 驗證碼 ¦ 校验码 ¦ 动态码 ¦ pin ?码 ¦ puk ?码 ¦ 安全码 ¦ 恢复码 ¦ 备用码 ¦ 密码 ¦ 密碼 ¦ 口令 ¦ 提取码 ¦ 门禁码 ¦ 取件码
-    暗証番号 ¦ 認証コード ¦ 確認コード ¦ 臨時コード ¦ ワンタイム(?:コード|パスワード) ¦ (?:復旧|復元|バックアップ|リカバリ[ー]?|解除|入室|開錠|セキュリティ)(?:用)?コード ¦ パスワード ¦ pinコード ¦ pin ¦ \d桁
-    인증 ?(?:번호|코드) ¦ (?:도어락|사물함|현관) ?번호 ¦ 비밀번호 ¦ 비번 ¦ 암호 ¦ 핀 ?번호 ¦ 보안 ?코드 ¦ 복구 ?(?:키|코드) ¦ 출입 ?(?:번호|코드) ¦ otp ¦ pin ¦ 일회용 ?(?:번호|코드) ¦ \w자리""",
+    暗証番号 ¦ 認証コード ¦ 確認コード ¦ 臨時コード ¦ ワンタイム(?:コード|パスワード) ¦ (?:復旧|復元|バックアップ|リカバリ[ー]?|解除|入室|開錠|セキュリティ)(?:用)?コード ¦ パスワード ¦ \d桁
+    인증 ?(?:번호|코드) ¦ (?:도어락|사물함|현관) ?번호 ¦ 비밀번호 ¦ 비번 ¦ 암호 ¦ 핀 ?번호 ¦ 보안 ?코드 ¦ 복구 ?(?:키|코드) ¦ 출입 ?(?:번호|코드) ¦ 일회용 ?(?:번호|코드) ¦ \w자리
+    """
+    + PIN_UNSPACED,
 )
 """A code of digits."""
 NO_CODE = _pattern(

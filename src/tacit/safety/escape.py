@@ -109,14 +109,15 @@ def _ordinary(text: str) -> bool:
     )
 
 
-# A block that was cut off runs to the end, but only where it begins a line: prose may name the delimiters.
-_BLOCK = r"<tacit-memory\b[^>]*>.*?</tacit-memory\s*>|^<tacit-memory\b[^>]*>.*\Z"
-_SECTION_BLOCK = r"\[MEMORY\](?=\s).*?\[/MEMORY\]|^\[MEMORY\]\s*\n.*\Z"
+_BEGIN = lazy_regex(r"(?P<tag><tacit-memory\b)|\[MEMORY\](?=\s)")
+_TAG_END = lazy_regex(r">")
+_BLOCK_END = lazy_regex(r"</tacit-memory\s*>")
+_SECTION_END = lazy_regex(r"\[/MEMORY\]")
+_SECTION_ALONE = lazy_regex(r"\s*\n")
 _HOOK_REMINDER = (
     r"<system-reminder>\s*[A-Z]\w+(?::[^\s<]*)? hook additional context:(?:(?!</system-reminder>).)*"
     r"(?:</system-reminder>|\Z)"
 )
-_BLOCKS = lazy_regex(f"{_BLOCK}|{_SECTION_BLOCK}", re.DOTALL | re.MULTILINE)
 _WRAPPED = lazy_regex(_HOOK_REMINDER, re.DOTALL)
 _HOOK_CONTEXT = lazy_regex(r"<hook_context>(?:(?!</hook_context>).)*(?:</hook_context>|\Z)", re.DOTALL)
 _EMPTY_WRAPPER = lazy_regex(r"<(system-reminder|hook_context)>\s*</\1>")
@@ -133,11 +134,52 @@ def strip_blocks(text: str) -> str:
     """
     if not any(mark in text for mark in _OPENED):
         return text
-    stripped = _BLOCKS.sub("", text)
-    stripped = _WRAPPED.sub("", stripped)
+    stripped = _WRAPPED.sub("", _without_own(text))
     stripped = _HOOK_CONTEXT.sub("", stripped)
     stripped = _EMPTY_WRAPPER.sub("", stripped)
     return text if stripped == text else _GAPS.sub("\n\n", stripped).strip()
+
+
+def _without_own(text: str) -> str:
+    """Return `text` without `<tacit-memory>` and `[MEMORY]` blocks, in time that grows with its length alone.
+
+    A block that was cut off runs to the end, but only where it begins a line: prose may name the delimiters.
+    """
+    tag_end, block_end, section_end = (_Next(end, text) for end in (_TAG_END, _BLOCK_END, _SECTION_END))
+    kept: list[str] = []
+    done = 0
+    for begin in _BEGIN.finditer(text):
+        if begin.start() < done:
+            continue
+        inside: re.Match[str] | None = begin
+        if begin["tag"]:
+            inside = tag_end.behind(begin.end())
+        if inside is None:
+            continue
+        end = (block_end if begin["tag"] else section_end).behind(inside.end())
+        first = begin.start() == 0 or text[begin.start() - 1] == "\n"
+        if end is None and not (first and (begin["tag"] or _SECTION_ALONE.match(text, begin.end()))):
+            continue
+        kept.append(text[done : begin.start()])
+        done = len(text) if end is None else end.end()
+    return "".join((*kept, text[done:]))
+
+
+class _Next:
+    """Where a pattern is found next, for places that only grow: no part of the text is searched twice."""
+
+    __slots__ = ("_found", "_pattern", "_text")
+
+    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+        self._pattern = pattern
+        self._text = text
+        self._found = pattern.search(text)
+
+    def behind(self, start: int) -> re.Match[str] | None:
+        """Return the first match that begins at `start` or later; None = there is none."""
+        if self._found is not None and self._found.start() < start:
+            self._found = self._pattern.search(self._text, start)
+        return self._found
 
 
 def is_printable(text: str) -> bool:

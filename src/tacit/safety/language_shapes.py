@@ -34,40 +34,44 @@ class Words:
     phrases: Form | None = None
 
 
+_UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+PIN_UNSPACED = rf"(?-i:PIN)|pin(?=[ \d]{{0,10}}{_UNSPACED})|(?<={_UNSPACED})pin|(?<={_UNSPACED} )pin"
+"""A PIN in a language without blanks. In small letters it has a character of that language beside it: "pin 8443" and "mapping" are English."""
+
 WORDS: tuple[Words, ...] = (
     Words(  # German
         names=("passwort passwört kennwort kennwört zugangscode geheim passphrase schlüssel losung pw token secret", r"(?:[\w-]{0,20}(?:passwort(?:e?s)?|passwörter|kennwort(?:e?s)?|kennwörter|zugangscode|geheimnis(?:se)?|passphrase|schlüssels?|losung|zugangstoken)|pw|das token|client-secret(?:-\w+)?)"),
         verb=r"(?:ist(?: jetzt| nun)?|lautet(?: jetzt)?|war|heißt(?: jetzt| nun)?|heisst|auf|gib|gebe|nimm|mit)",
         identifiers=("passwort kennwort schluessel geheimnis", r"(?:passwort|kennwort|schluessel|geheimnis)"),
-        codes=("pin tan einmal code", r"(?:pin|tan|einmalpasswort|einmalcode|sicherheitscode|bestätigungscode|zugangscode|freischaltcode)"),
+        codes=("pin tan einmal code", r"(?:(?-i:PIN|m?TAN)|(?:die|der|den|dem|(?:mein|dein|unser|ihr)(?:er?)?|neue|alte|\w{2,12}-)[ -]?(?:pin|tan)|(?:pin|tan)(?= (?:\d{4,8} )?(?:ist|lautet|war|vom|von|für|zum|zur)\b)|einmalpasswort|einmalcode|sicherheitscode|bestätigungscode|zugangscode|freischaltcode)"),
         phrases=("phrase merksatz passsatz kennsatz", r"(?:passphrase|merksatz|passsatz|kennsatz)"),
     ),
     Words(  # French
         names=("mot mdp jeton clé cle clef secret token", r"(?:mots? de passe|mdp|jetons?|clefs?|clés?|secret|le token)"),
         verb=r"(?:est(?: maintenant| désormais)?|c['\u2019]est(?: maintenant| désormais)?|était|sera|en|tape[rz]?|saisi[rst]{0,2}|par|avec)",
         identifiers=("mdp mot jeton cle", r"(?:mdp|mot_?de_?passe|jeton|cle_?(?:api|secrete))"),
-        codes=("code pin", r"(?:code pin|code (?:à usage unique|de (?:vérification|sécurité|confirmation|validation))|pin)"),
+        codes=("code pin", r"(?:code pin|code (?:à usage unique|de (?:vérification|sécurité|confirmation|validation))|(?-i:PIN)|(?:le|mon|ton|son|votre|notre) pin|pin(?= (?:est|de|du)\b))"),
         phrases=("phrase", r"(?:phrases? (?:de passe|secrète))"),
     ),
     Words(  # Spanish
         names=("contraseña contrasena clave secreto pass token secret", r"(?:contraseñas?|contrasenas?|claves?|secretos?|la pass|el token|client secret)"),
         verb=r"(?:es|era|será|(?:que )?ahora es|a|por|vale|con|escribe|escribir|pon|introduce|mete)",
         identifiers=("contrase clave secreto", r"(?:contrasena|contraseña|clave|secreto)"),
-        codes=("pin digo", r"(?:pin|c[oó]digo (?:pin|de (?:un solo uso|verificaci[oó]n|seguridad|confirmaci[oó]n)))"),
+        codes=("pin digo", r"(?:(?-i:PIN)|(?:el|mi|tu|su|nuevo) pin|pin(?= (?:es|del?)\b)|c[oó]digo (?:pin|de (?:un solo uso|verificaci[oó]n|seguridad|confirmaci[oó]n)))"),
         phrases=("frase", r"(?:frases? (?:de (?:contraseña|paso|acceso)|secreta))"),
     ),
     Words(  # Portuguese
         names=("senha chave palavra segredo token secret", r"(?:senhas?|chaves?|palavras?-(?:passe|chave)|segredos?|o token|client secret)"),
         verb=r"(?:é(?: agora)?|era|foi|será|agora é|para|pra|por|com|digit[ae]|us[ae]|coloc[ae]|insir[ae])",
         identifiers=("senha chave segredo", r"(?:senha|chave|segredo)"),
-        codes=("pin digo", r"(?:pin|c[oó]digo (?:pin|de (?:uso [uú]nico|verifica[cç][aã]o|seguran[cç]a|confirma[cç][aã]o)))"),
+        codes=("pin digo", r"(?:(?-i:PIN)|(?:o|meu|seu|teu|novo) pin|pin(?= (?:é|d[aeo])\b)|c[oó]digo (?:pin|de (?:uso [uú]nico|verifica[cç][aã]o|seguran[cç]a|confirma[cç][aã]o)))"),
         phrases=("frase", r"(?:frases? (?:secreta|de (?:senha|acesso))|frase-passe)"),
     ),
     Words(  # Russian
         names=("парол токен секрет ключ пасс кодов доступ", r"(?:[\w-]{0,12}пароль?\w{0,3}|токен\w{0,3}|[\w-]{0,10}секрет\w{0,5}|[\w-]{0,6}ключ\w{0,3}|пасс|кодов\w{2} слов\w)"),
         verb=r"(?:\u2014|\u2013|это|такой|на|теперь(?: он)?|был|введи(?:те)?|вводи|с|в)",
         identifiers=("парол parol sekret klyuch", r"(?:парол\w*|parol\w?|sekret|klyuch)"),
-        codes=("пин pin одноразов код", r"(?:пин(?:-?код\w?)?|pin|одноразов\w+ (?:код|пароль)|код (?:подтверждения|доступа|безопасности)|смс-код)"),
+        codes=("пин pin одноразов код", r"(?:пин(?:-?код\w?)?|(?-i:PIN)|pin(?=[ -][а-яё])|(?<=[а-яё] )pin|одноразов\w+ (?:код|пароль)|код (?:подтверждения|доступа|безопасности)|смс-код)"),
         phrases=("фраз", r"(?:парольн\w+ фраз\w|кодов\w+ фраз\w|секретн\w+ фраз\w)"),
     ),
     Words(  # Chinese
@@ -75,7 +79,7 @@ WORDS: tuple[Words, ...] = (
         verb=r"(?:是|为|為|改成了?|改为|設為|设为|设成|用|输入|填|填写|叫)",
         spaced=False,
         identifiers=("mima kouling miyao", r"(?:mima|kouling|miyao)"),
-        codes=("验证 驗證 校验 动态 pin 一次性 安全码", r"(?:验证码|驗證碼|校验码|动态码|pin ?码|pin|一次性(?:密码|口令)|安全码)"),
+        codes=("验证 驗證 校验 动态 pin 一次性 安全码", rf"(?:验证码|驗證碼|校验码|动态码|pin ?码|{PIN_UNSPACED}|一次性(?:密码|口令)|安全码)"),
         phrases=("助记 口令 短语", r"(?:助记词|口令短语|密码短语|(?:ssh ?)?(?:密钥|私钥)的?口令)"),
     ),
     Words(  # Japanese
@@ -83,7 +87,7 @@ WORDS: tuple[Words, ...] = (
         verb=r"(?:は|が|を|今は|に|として|で)",
         spaced=False,
         identifiers=("pasuwa himitsu angou", r"(?:pasuwado|pasuwa-do|himitsu|angou)"),
-        codes=("暗証 ワンタイム 認証 確認 pin", r"(?:暗証番号|ワンタイム(?:コード|パスワード)|認証コード|確認コード|pin(?: ?コード)?)"),
+        codes=("暗証 ワンタイム 認証 確認 pin", rf"(?:暗証番号|ワンタイム(?:コード|パスワード)|認証コード|確認コード|pin ?コード|{PIN_UNSPACED})"),
         phrases=("フレーズ 言葉", r"(?:パスフレーズ|合い?言葉|復元フレーズ)"),
     ),
     Words(  # Korean
@@ -91,7 +95,7 @@ WORDS: tuple[Words, ...] = (
         verb=r"(?:는|은|가|이|를|을|로|지금은|에는|에)",
         spaced=False,
         identifiers=("bimil amho", r"(?:bimil|amho)"),
-        codes=("인증 일회용 핀 pin 보안", r"(?:인증 ?(?:번호|코드)|일회용 ?(?:비밀번호|번호|코드)|핀 ?번호|pin(?: ?번호)?|보안 ?코드)"),
+        codes=("인증 일회용 핀 pin 보안", rf"(?:인증 ?(?:번호|코드)|일회용 ?(?:비밀번호|번호|코드)|핀 ?번호|pin ?번호|{PIN_UNSPACED}|보안 ?코드)"),
         phrases=("암호문 패스프레이즈 문구", r"(?:암호문|패스프레이즈|비밀 ?문구|복구 ?문구)"),
     ),
     Words(  # Italian

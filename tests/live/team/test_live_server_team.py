@@ -195,6 +195,7 @@ def test_leaving_says_so_and_a_service_account_is_not_asked_to_join(people, site
     ana.machine.tacit("team", "service-account", site.organization, "ci")
     added = ana.machine.tacit("team", "add", core, f"{site.organization}/ci", "--role", "reader").stdout
     assert "tacit team join" not in added
+    assert f"{site.organization}/ci is reader in {core}." in added
     members = ana.machine.tacit("team", "members", core).stdout.splitlines()
     assert ["service account" in line for line in members if f"{site.organization}/ci" in line] == [True]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from samples import memory_named
@@ -406,6 +407,13 @@ def test_what_a_turn_waits_for_has_its_own_way(engine):
     assert [one.path for one in ENDPOINTS if one.ahead] == ["/v1/inject"]
 
 
+def test_a_name_in_a_path_that_is_too_long_is_told_by_its_own_name(engine):
+    below = Starlette(routes=[Route("/v1/{rest:path}", Starlette(routes=build_routes(engine)))])
+    with TestClient(below) as made:
+        told = problem(made.get(f"/v1/memories/{'m' * 3000}"), 422, "invalid_input")
+    assert told["detail"].startswith("`id` has 3000 characters")
+
+
 @pytest.mark.parametrize(
     ("body", "parts"),
     [
@@ -416,9 +424,14 @@ def test_what_a_turn_waits_for_has_its_own_way(engine):
         ({"content": "x", "scope": "planet"}, ["`scope`", "'planet'", "universal"]),
         ({"content": "x", "scope": "language"}, ["`scope`", "language:python"]),
         ({"content": "x", "cwd": "relative/path"}, ["`cwd`", "absolute path"]),
+        ({"content": "x", "cwd": "user: "}, ["`cwd`", "name of a user"]),
+        ({"content": "x", "cwd": "user:a\0"}, ["`cwd`", "name of a user"]),
         ({"content": "x", "tier": "owner"}, ["`tier`"]),
         ({"content": "x", "session": {"host": "h"}}, ["`session.session_id`", "missing"]),
-        ({"content": "x" * (ask.MAX_CONTENT_CHARS + 1)}, ["`content`", "1000000"]),
+        (
+            {"content": "x" * (ask.MAX_CONTENT_CHARS + 1)},
+            ["`content`", "expected at most 1000000 characters"],
+        ),
     ],
 )
 def test_a_wrong_request_says_what_is_wrong_and_stores_nothing(client, engine, body, parts):

@@ -8,8 +8,11 @@ import sqlite3
 import stat
 from contextlib import closing
 
+import pytest
+
 from tacit.api.requests import MAX_CONTENT_CHARS
 from tacit.api.transfer import MAX_IMPORT_BYTES
+from tacit.errors import InvalidInput
 from tacit.model.memory import Speaker
 from user_voice import client_of
 
@@ -116,6 +119,8 @@ def test_an_agent_neither_imports_nor_sees_what_is_restricted(client, engine):
 def test_nothing_is_restored_without_a_daemon(client, engine, tmp_path):
     backup = tmp_path / "copy.db"
     engine.backup(backup)
+    with pytest.raises(InvalidInput, match="exists already"):
+        engine.backup(backup)
     answer = client.post("/v1/restore", json={"source": str(backup)})
     assert (answer.status_code, answer.json()["code"]) == (503, "daemon_unavailable")
 
@@ -191,3 +196,12 @@ def test_changes_are_filtered_by_cause_scope_and_time(client, place):
     assert edited not in told(until_ms=at_ms)
     assert told(since_ms=at_ms + 1) == []
     assert client.get("/v1/changes", params={"cause": "nonsense"}).status_code == 422
+
+
+def test_a_wrong_import_is_told_in_a_sentence(client):
+    both = client.post("/v1/import", json={"path": "/x", "content": "x"}).json()
+    assert both["detail"] == "The fields do not fit together; expected either path or content."
+    slash = client.post("/v1/import", json={"content": "x", "name": "a/b"}).json()
+    assert "expected a text that matches ^" in slash["detail"]
+    plain = client.post("/v1/import", json={"content": "x"}).json()
+    assert plain["detail"] == "'memories.jsonl' holds nothing in a format that Tacit imports."

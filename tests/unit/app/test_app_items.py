@@ -71,6 +71,14 @@ def test_nothing_is_kept_for_an_agent_where_incognito_is_on(make_engine):
     assert engine.items.namespaces() == []
 
 
+def test_while_the_settings_cannot_be_read_the_refusal_says_so(tmp_path, make_engine):
+    (tmp_path / "home").mkdir(mode=0o700)
+    (tmp_path / "home" / "config.yaml").write_text("{{{")
+    with pytest.raises(RefusedByTrust, match="settings cannot be read") as refused:
+        make_engine().remember(NO_MEAT, speaker=Speaker.AGENT)
+    assert "config.yaml:1 is not YAML" in refused.value.hint
+
+
 def test_a_document_is_kept_without_a_memory(engine):
     long = "A sentence about the garden. " * 200
     assert engine.items.put(ANA, "long", {"text": long}, text=long).memory_id == ""

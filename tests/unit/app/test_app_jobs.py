@@ -143,3 +143,16 @@ def test_a_backup_and_a_rescan_tell_how_far_they_are(make_engine: Callable, tmp_
     assert told == sorted(told)
     assert all(0 < done <= whole for done, whole in told)
     assert told
+
+
+def test_work_of_two_requests_is_listed_until_both_have_ended(opened):
+    jobs = opened().maintenance.jobs
+    with jobs.listed("import") as tell:
+        with jobs.listed("import"):
+            pass
+        tell(3, 9)
+        assert [(job.name, job.done) for job in jobs.all()] == [("import", 3)]
+        with jobs.listed("import"):
+            pass
+        assert jobs.running
+    assert jobs.all() == ()

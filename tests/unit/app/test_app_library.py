@@ -6,6 +6,7 @@ import copy
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from loopback import DaemonSocket
 from tacit import InjectionFailed, InjectionResult, Tacit
+from tacit.app.library.background import Background
 from tacit.app.library.conversation import Conversation, block_slots
 from tacit.app.library.engine_access import Question
 from tacit.app.library.message_formats import ROLE_CONTENT
@@ -335,3 +337,22 @@ def test_a_statement_replaces_the_memories_it_names(tmp_path: Path) -> None:
         assert memory.engine.show(first.id).status == "superseded"
         with pytest.raises(NotFound):
             memory.remember("Trains leave on time.", replaces=["mem_none"])
+
+
+def test_a_turn_that_ends_while_the_memory_is_closed_is_told_before_or_dropped() -> None:
+    """Nothing may come between the look at `closed` and the order to the thread."""
+    background = Background()
+
+    class Watched(ThreadPoolExecutor):
+        def submit(self, *job: Any, **more: Any) -> Any:
+            assert background._lock.locked()
+            return super().submit(*job, **more)
+
+    background._thread = Watched(max_workers=1)
+    told: list[str] = []
+    background.later(lambda: told.append("turn"))
+    background.flush()
+    assert background.close()
+    background.later(lambda: told.append("late"))
+    background.flush()
+    assert told == ["turn"]

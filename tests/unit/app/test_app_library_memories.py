@@ -186,6 +186,14 @@ def test_a_program_without_authority_may_not_change_the_users_words(opened: Open
     assert memory.get(stored.id).content == "Invoices are numbered by hand."
 
 
+def test_one_text_counts_as_a_list_of_one(opened: Open) -> None:
+    memory = opened()
+    (stored,) = memory.remember("Invoices are numbered by hand.", kind="decision", files="src/invoices.py")
+    page = memory.list(kinds="decision", statuses="active")
+    assert page[0].id == stored.id
+    assert page[0].files == ("src/invoices.py",)
+
+
 def test_wrong_calls_say_what_is_wrong(opened: Open) -> None:
     memory = opened()
     (stored,) = memory.remember("Invoices are numbered by hand.")
@@ -197,6 +205,10 @@ def test_wrong_calls_say_what_is_wrong(opened: Open) -> None:
         (lambda: memory.list(limit=0), InvalidInput),
         (lambda: memory.list(statuses=["alive"]), InvalidInput),
         (lambda: memory.for_user(""), InvalidInput),
+        (lambda: memory.for_user(None), InvalidInput),
+        (lambda: memory.for_user(3), InvalidInput),
+        (lambda: memory.get(""), NotFound),
+        (lambda: memory.forget(""), NotFound),
     ):
         with pytest.raises(error):
             call()

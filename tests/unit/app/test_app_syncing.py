@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from tacit.server.logs import InMemoryLogs, Login
 from tacit.state.captured import TeamState
 from tacit.state.registry import TEAMS
 from tacit.sync.http_server import HttpServer
-from tacit.sync.views import LoggedIn, SignInBegun, SignInResult
+from tacit.sync.views import DeviceView, LoggedIn, SignInBegun, SignInResult
 
 NOW = 1_770_000_000_000
 
@@ -65,6 +66,9 @@ class Server:
     def finish_sign_in(self, login: str, secret: str) -> SignInResult:
         return SignInResult(done=True, account="ana")
 
+    def devices(self) -> Sequence[DeviceView]:
+        return self.logs.devices(self.logs.principal(self.token, now_ms=NOW))
+
     def revoke(self, device: str) -> None:
         del device
 
@@ -102,6 +106,20 @@ def test_a_login_whose_answer_is_lost_loses_no_secret(syncing, server):
     with pytest.raises(SyncError, match="another recovery phrase"):
         syncing.log_in("https://sync.example", code=server.invite())
     syncing.log_in("https://sync.example", code=server.invite(), phrase=done.phrase)
+
+
+def test_a_second_login_is_refused_before_anybody_is_asked(syncing, server):
+    syncing.refuse_second_login()
+    syncing.log_in("https://sync.example", code=server.invite())
+    with pytest.raises(InvalidInput, match="is logged in at"):
+        syncing.refuse_second_login()
+
+
+def test_a_device_does_not_revoke_itself(syncing, server):
+    syncing.log_in("https://sync.example", code=server.invite(), name="laptop")
+    with pytest.raises(InvalidInput, match="is this device") as refused:
+        syncing.revoke("laptop")
+    assert "tacit logout" in refused.value.hint
 
 
 def test_a_code_that_is_wrong_leaves_the_home_as_it_was(syncing):

@@ -62,7 +62,7 @@ def admin(running: Server, statement: str, *, database: str = "tacit") -> list[t
 def test_a_superuser_is_refused(running: Server, clock: FakeClock) -> None:
     with pytest.raises(StoreError, match="superuser") as caught:
         open_postgres_store(running.dsn("postgres"), "team", clock=clock)
-    assert "create_roles" in caught.value.hint
+    assert "tacit-server set-up" in caught.value.hint
 
 
 def test_a_role_that_bypasses_the_policies_is_refused(running: Server, clock: FakeClock) -> None:
@@ -81,6 +81,19 @@ def spare(running: Server) -> Iterator[str]:
     migrate(running.dsn(OWNER, name))
     yield name
     admin(running, f"DROP DATABASE {name} WITH (FORCE)", database="postgres")
+
+
+def test_what_postgresql_refuses_during_the_setup_is_an_error_of_the_store(running: Server) -> None:
+    name = f"spare_{uuid.uuid4().hex[:12]}"
+    admin(running, f"CREATE DATABASE {name}", database="postgres")
+    try:
+        with pytest.raises(StoreError, match="permission denied for schema") as caught:
+            migrate(running.dsn(OWNER, name))
+        assert "tacit-server set-up" in caught.value.hint
+    finally:
+        admin(running, f"DROP DATABASE {name} WITH (FORCE)", database="postgres")
+    with pytest.raises(StoreError, match="does not exist"):
+        create_roles(running.dsn("postgres", name))
 
 
 def test_a_table_whose_policies_were_switched_off_is_refused(

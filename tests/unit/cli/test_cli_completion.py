@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from tacit.cli.completion.answer import TABLE, complete, offers_for
+from tacit.cli.completion.answer import TABLE, _written, complete, offers_for
 from tacit.cli.completion.table import WANTED, render
 from tacit.cli.completion.values import SORTS
 from tacit.errors import DaemonUnavailable
@@ -110,6 +111,47 @@ def test_each_shell_gets_its_own_form(capsys):
     assert complete(none) == 1
     complete({"_TACIT_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "tacit demo x"})
     assert capsys.readouterr().out == "_files\n"
+
+
+EVALUATED_AS_ZSH = """
+_arguments() { action="${1#*: :}"; eval "shown=( ${action:2:-2} )"; printf '%s\\n' "${shown[@]}"; }
+eval "$(cat)"
+"""
+"""zsh evaluates the answer, and then the list in it, by rules for quotation marks that it shares with bash."""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize(
+    "evil",
+    [
+        "$(touch {})",
+        "\\$(touch {})",
+        "`touch {}`",
+        "\\`touch {}`",
+        '"$(touch {})',
+        "'$(touch {})'",
+        "\\\\$(touch {})",
+        "));touch {};((",
+    ],
+)
+def test_no_words_of_a_memory_are_carried_out_by_zsh(evil, tmp_path):
+    text = _written("zsh", [("mem_aaaaaaa111", evil.format("there")), ("mem_b", "plain")])
+    done = subprocess.run(
+        ["bash", "-c", EVALUATED_AS_ZSH],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert "mem_aaaaaaa111" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "pwsh"])
+def test_no_control_character_reaches_the_terminal(shell):
+    text = _written(shell, [("mem_aaaaaaa111", "\x1b]0;x\x07red \u202eabc"), ("mem_bbbbbbb222", "plain")])
+    assert text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def test_bash_breaks_words_at_colons_and_gets_the_rest_of_the_word(capsys):

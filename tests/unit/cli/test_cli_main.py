@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -98,6 +102,23 @@ def test_a_crash_leaves_a_report_without_memory_text(tacit):
     assert "ValueError" in text
     assert "ensure_running" in text
     assert SECRET not in text
+
+
+def test_an_output_that_takes_no_more_is_no_crash(tacit):
+    said = tacit("list", place=broken(tacit, OSError(errno.ENOSPC, "No space left on device")))
+    assert (said.code, "cannot be written: No space left" in said.err) == (1, True)
+    assert not [*tacit.place.home.log_file.parent.glob("crash-*.txt")]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
+def test_a_stream_that_the_caller_closed_is_no_crash(closed, tmp_path):
+    command = f"{shlex.quote(sys.executable)} -m tacit.cli.main config get preset {closed}"
+    environment = {**os.environ, "TACIT_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        ["bash", "-c", command], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_crash_without_a_home_to_write_to_is_still_said(tacit):

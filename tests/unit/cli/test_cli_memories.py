@@ -269,6 +269,15 @@ def test_a_page_that_is_not_all_says_so(tacit):
     assert "There are more" not in tacit("list", "-n", "3").out
 
 
+def test_a_search_that_ends_before_all_are_shown_says_so(tacit):
+    tacit("list")
+    contents = [f"The billing service number {number} has an owner." for number in range(201)]
+    tacit.daemon.engine._parts.store.apply([Add(memory=made_statement(*one)) for one in enumerate(contents)])
+    assert "shows the best 200" in tacit("list", "billing", "-n", "300").out
+    assert "shows the best 200" not in tacit("list", "-n", "300").out
+    assert "There are more" in tacit("list", "billing", "-n", "100").out
+
+
 def test_a_folder_that_is_not_there_is_said(tacit, tmp_path):
     for arguments in (("remember", "keep this rule"), ("list",), ("context",), ("recall", "this")):
         said = tacit(*arguments, "--cwd", tmp_path / "nowhere")

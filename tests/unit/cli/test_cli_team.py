@@ -41,6 +41,18 @@ def test_share_writes_a_file_that_says_who_and_when(tacit, repository):
     assert "not merged" in listed
 
 
+def test_a_file_that_is_not_imported_is_not_counted_and_says_why(tacit, repository):
+    folder = repository / ".tacit" / "team"
+    folder.mkdir(parents=True)
+    for name, text in (("good", SAID), ("secret", "The deploy password is hunter2-Zx9!"), ("empty", "")):
+        (folder / f"{name}.md").write_text(f"---\nkind: decision\n---\n{text}\n")
+    for command in (["add", "."], ["-c", "user.email=ana@example.com", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    listed = tacit("team", "--cwd", str(repository)).out
+    assert "1 memory is shared" in listed
+    assert "it holds a secret" in " ".join(listed.split())
+
+
 def test_the_same_is_not_shared_twice_and_unshare_takes_it_back(tacit, repository):
     memory = remember(tacit, repository)
     tacit("share", memory, "--git", "--cwd", str(repository))

@@ -131,6 +131,13 @@ def test_nobody_talks_to_a_socket_in_an_open_folder_below_tmp(tmp_path, mode):
         folder.rmdir()
 
 
+def test_a_file_in_the_place_of_the_socket_folder_is_named(home: Home) -> None:
+    home.run_dir.rmdir()
+    home.run_dir.write_text("x")
+    with pytest.raises(DaemonUnavailable, match="is a file"):
+        DaemonClient(home).ensure_running(1.0)
+
+
 def test_end_daemon_ends_the_process_that_the_file_names(tmp_path: Path):
     file = tmp_path / "daemon.json"
     assert daemon_pid(file) is None

@@ -8,17 +8,18 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
 
-from tacit import __version__
+from tacit import Engine, __version__
 from tacit.config.home import Home
 from tacit.daemon.hooks import MAX_BODY_BYTES, DaemonParts
 from tacit.daemon.server import build_app, guarded
 from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import Busy, WorkerPool
-from tacit.errors import InvalidPayload, NotFound, StoreNewer
+from tacit.errors import DaemonUnavailable, InvalidPayload, NotFound, StoreNewer
 from tacit.providers.clock import FakeClock
 from tacit.safety.authority import Authority
 from tacit.session.answer_priority import wait_for_pending_answers
@@ -240,6 +241,45 @@ def test_an_engine_that_cannot_be_opened_says_why_and_is_tried_again():
 
     ask(parts, talk)
     assert len(tries) == 2
+
+
+def test_the_store_is_exchanged_when_the_requests_at_work_are_done():
+    """One works, one restores, and one comes in between with the engine that is being closed."""
+    done: list[str] = []
+
+    class Closing:
+        def close(self) -> None:
+            done.append("closed")
+
+    source = EngineSource(lambda: cast(Engine, Closing()))
+    engine = source.begin().result(30)
+    at_work, refused = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with source.used(engine):
+            at_work.set()
+            assert refused.wait(30)
+            done.append("worked")
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    assert at_work.wait(30)
+
+    def restore() -> None:
+        with source.used(engine):
+            source.reopen(lambda: done.append("exchanged"))
+
+    restorer = threading.Thread(target=restore)
+    restorer.start()
+    while source.ready is engine:
+        time.sleep(0.001)
+    with pytest.raises(DaemonUnavailable, match="being exchanged"), source.used(engine):
+        done.append("used a closed engine")
+    refused.set()
+    for thread in (worker, restorer):
+        thread.join(30)
+    assert done == ["worked", "closed", "exchanged"]
+    assert source.ready not in (None, engine)
 
 
 def test_a_broken_program_is_reported_to_whoever_runs_it():

@@ -19,7 +19,7 @@ from tacit.app.wiring import open_engine
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust, UnknownKind
 from tacit.mcp.resources import read
 from tacit.mcp.server import build_server, listed_tools
-from tacit.mcp.tools import TOOLS, call
+from tacit.mcp.tools import BY_NAME, TOOLS, call
 from tacit.model.changes import Edit
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import TrustTier
@@ -134,6 +134,7 @@ def test_an_answer_stays_within_the_tokens_and_says_how_many_more_there_are(desk
         assert count(large) <= 600
         assert len(large) > len(small)
         assert re.search(r"\(\d+ more; ", small), tool
+        assert ("offset" in small) == ("offset" in BY_NAME[tool].schema["properties"]), tool
 
 
 def test_nothing_found_is_said_in_words(desk):
@@ -321,10 +322,11 @@ def test_what_one_of_two_sessions_was_told_does_not_count_as_known_to_either(des
         (
             "memory_search",
             {"query": "x", "max_tokens": 3},
-            "`max_tokens` must be greater than or equal to 50.",
+            "`max_tokens` should be greater than or equal to 50.",
         ),
         ("memory_add", {"content": "   "}, "empty"),
-        ("memory_list", {"limit": 0}, "`limit` must be"),
+        ("memory_search", {"query": ""}, "`query` should have at least 1 character."),
+        ("memory_list", {"limit": 0}, "`limit` should be"),
     ],
 )
 def test_a_wrong_call_is_told_what_is_wrong(desk, tool, given, says):

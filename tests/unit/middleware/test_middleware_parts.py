@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import tacit
 from tacit.app.library.conversation import last_answer
 from tacit.app.library.message_formats import ROLE_CONTENT, canonical, digest
 from tacit.app.library.session import Session
@@ -275,3 +279,23 @@ def test_a_conversation_that_was_let_go_is_opened_again() -> None:
     again = talks.found(said("a", "c"))
     assert again is not first
     assert again.session.id == first.session.id
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [
+        ("langchain", "langchain"),
+        ("langgraph", "langgraph"),
+        ("llama_index", "llama-index-core"),
+        ("openai_agents", "openai-agents"),
+        ("pydantic_ai", "pydantic-ai-slim"),
+    ],
+)
+def test_a_framework_that_is_not_installed_is_named_with_the_command_that_installs_it(
+    module: str, package: str
+) -> None:
+    """In a process without installed packages: some environments of tests have the frameworks."""
+    source = Path(tacit.__file__).parents[1]
+    code = f"import sys; sys.path.insert(0, {str(source)!r}); sys.path[:] = [p for p in sys.path if 'site-packages' not in p]; import tacit.middleware.{module}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.rstrip().endswith(f"Install it with `pip install {package}`.")

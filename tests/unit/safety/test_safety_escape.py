@@ -85,6 +85,21 @@ def test_everything_else_stays_as_it_is() -> None:
         assert strip_blocks(text) == text
 
 
+@pytest.mark.parametrize(
+    "part", ["a <tacit-memory>", "a <tacit-memory ", "\n<tacit-memory ", "a [MEMORY] ", "<hook_context>"]
+)
+def test_a_long_text_of_openings_is_read_once(part: str) -> None:
+    """Without an end behind any of them, a search to the end from each one would take minutes."""
+    text = f"x{part * 80_000}".strip()
+    assert strip_blocks(text) in (text, "x")
+
+
+def test_a_block_that_is_cut_off_goes_only_from_the_start_of_a_line() -> None:
+    assert strip_blocks("The words <tacit-memory> and [MEMORY] \nstay.\n<tacit-memory>\ncut off") == (
+        "The words <tacit-memory> and [MEMORY] \nstay."
+    )
+
+
 def test_words_around_a_block_stay() -> None:
     assert strip_blocks(f"before\n{BLOCK}\nafter") == "before\n\nafter"
 

@@ -79,15 +79,35 @@ def test_a_long_run_of_blanks_beside_a_keyword_is_read_at_once(word, blank):
         "We pin the base image to build 20240115.",
         "Pin down the flaky test of ticket 48213.",
         "The pin of the status LED is GPIO 1345.",
+        "Pin 8443 is for TLS.",
+        "Connect pin 8443 to ground.",
+        "Mapping 123456 is broken.",
+        "The shipping 1234 took long.",
+        "In my opinion 5432 works.",
+        "The footprint of 4821 kB is fine.",
+        "The tan color 123456 is used in the header.",
     ],
 )
-def test_the_english_word_pin_announces_no_code(sentence: str) -> None:
+def test_the_english_words_pin_and_tan_announce_no_code(sentence: str) -> None:
     assert REDACTOR.redact(sentence).text == sentence
 
 
 @pytest.mark.parametrize(
     "sentence",
-    ["Die PIN ist {}.", "el pin es {}", "le code pin : {}", "пин-код {}", "PIN is {}", "o pin do cofre é {}"],
+    [
+        "Die PIN ist {}.",
+        "el pin es {}",
+        "le code pin : {}",
+        "пин-код {}",
+        "PIN is {}",
+        "o pin do cofre é {}",
+        "mein pin {}",
+        "meine TAN {}",
+        "pin {}を入力",
+        "我的pin是{}",
+        "карта pin {}",
+        "my pin {}",
+    ],
 )
 def test_a_pin_goes(sentence: str) -> None:
     digits = "48" + "73"

@@ -18,6 +18,7 @@ from tacit.server.logs import InMemoryLogs
 from tacit.server.main import (
     checked_account,
     checked_networks,
+    refuse_broken_certificate,
     refuse_open_address,
     refuse_taken_port,
     sso_settings,
@@ -43,9 +44,21 @@ def test_a_port_that_another_program_has_is_named():
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(InvalidInput, match=f"Port {port} on 127.0.0.1 cannot be used") as refused:
-            refuse_taken_port(port)
+            refuse_taken_port("127.0.0.1", port)
     assert "--port" in refused.value.hint
-    refuse_taken_port(0)
+    refuse_taken_port("127.0.0.1", 0)
+
+
+def test_a_certificate_that_cannot_be_read_is_named(tmp_path):
+    missing, broken = tmp_path / "missing.pem", tmp_path / "broken.pem"
+    broken.write_text("x")
+    for certificate in (missing, broken):
+        with pytest.raises(InvalidInput, match="TLS cannot be served") as refused:
+            refuse_broken_certificate(certificate, None)
+        assert str(certificate) in refused.value.message
+    with pytest.raises(InvalidInput, match="--key needs a certificate"):
+        refuse_broken_certificate(None, broken)
+    refuse_broken_certificate(None, None)
 
 
 @pytest.mark.parametrize("name", ["", "Ana", "ana.ruiz", "-ana", "a" * 41, "ana ruiz", "ána"])

@@ -183,12 +183,14 @@ def test_a_member_who_is_added_again_without_a_role_keeps_it_and_a_new_one_becom
 def test_nobody_decides_on_their_own_request_where_somebody_else_may(acme):
     own = acme.ask(acme.cy)
     assert not own.decidable
+    assert [each.waiting for each in acme.members.teams(acme.cy) if each.team == acme.core] == [0]
     with pytest.raises(NotPermitted):
         acme.accept(own)
     assert acme.requests.decide(acme.ana, acme.core, own.id, "accept", now_ms=NOW).state == "accepted"
     acme.members.remove_member(acme.ana, acme.core, acme.cy.account, now_ms=NOW)
     alone = acme.ask(acme.ana, replace(RULE, content="Releases go out on Thursdays."))
     assert alone.decidable
+    assert [each.waiting for each in acme.members.teams(acme.ana) if each.team == acme.core] == [1]
     assert acme.requests.decide(acme.ana, acme.core, alone.id, "accept", now_ms=NOW).state == "accepted"
 
 

@@ -35,7 +35,7 @@ export interface paths {
         };
         /**
          * List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
-         * @description Filters are combined: each narrows the list. With `text` the list holds the memories found, best first unless `order` is set. `total` counts all memories that match, not only those of this page.
+         * @description Filters are combined: each narrows the list. With `text` the list holds the memories found, best first unless `order` is set. `total` counts all memories that match, not only those of this page. A search ends after the best 200, and its `total` is never greater.
          */
         get: operations["list_memories"];
         put?: never;
@@ -55,7 +55,7 @@ export interface paths {
         };
         /**
          * Find memories by words, in any order and misspelled, and by meaning, best first.
-         * @description Results are ranked by words and by meaning, and the two rankings are combined. Misspelled words are found, too. Recalls are not affected: nothing is injected or traced.
+         * @description Results are ranked by words and by meaning, and the two rankings are combined. Misspelled words are found, too. There are never more than 200. Recalls are not affected: nothing is injected or traced.
          */
         get: operations["search_memories"];
         put?: never;
@@ -968,8 +968,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Refuse a device of the account from now on.
-         * @description The server accepts nothing from it any more. What it received before stays on it.
+         * Refuse another device of the account from now on.
+         * @description The server accepts nothing from it any more. What it received before stays on it. This device leaves the account with `POST /v1/sync/logout`.
          */
         post: operations["revoke_device"];
         delete?: never;
@@ -1917,7 +1917,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted.
-         * @description The daemon goes on with the restored store; requests that come meanwhile wait. With `dry_run` the file is only examined. Purged memories stay gone.
+         * @description The daemon goes on with the restored store. Requests at work are finished before it is exchanged; those that come meanwhile wait, or get 503 and may be sent again. With `dry_run` the file is only examined. Purged memories stay gone.
          */
         post: operations["restore_backup"];
         delete?: never;
@@ -4909,7 +4909,7 @@ export interface components {
         };
         /**
          * MemoryPage
-         * @description One page; `next_cursor` is null at the end. `total` where it was asked for.
+         * @description One page; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200.
          */
         MemoryPage: {
             /** Memories */

@@ -148,7 +148,7 @@ def search_memories(engine: Service, at: Parameters, request: ask.Search) -> Ans
     """Find memories by words, in any order and misspelled, and by meaning, best first.
 
     Results are ranked by words and by meaning, and the two rankings are combined. Misspelled words are found,
-    too. Recalls are not affected: nothing is injected or traced.
+    too. There are never more than 200. Recalls are not affected: nothing is injected or traced.
     """
     where = MemoryFilter(
         kinds=request.kind or None,

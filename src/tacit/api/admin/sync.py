@@ -44,6 +44,7 @@ def log_in(engine: Service, at: Parameters, request: LogIn) -> Answer[shapes.Log
     Raises:
         NotLoggedIn: the code is wrong, used or expired.
     """
+    engine.sync.refuse_second_login()
     shared = engine.sync.count_shared()
     login = (
         None
@@ -108,9 +109,10 @@ def list_devices(engine: Service, at: Parameters, request: LongPage) -> Answer[s
 
 
 def revoke_device(engine: Service, at: Parameters, request: Revoke) -> Answer[shapes.DevicesView]:  # noqa: ARG001
-    """Refuse a device of the account from now on.
+    """Refuse another device of the account from now on.
 
-    The server accepts nothing from it any more. What it received before stays on it.
+    The server accepts nothing from it any more. What it received before stays on it. This device leaves the
+    account with `POST /v1/sync/logout`.
 
     Raises:
         NotLoggedIn: the server does not know this device.

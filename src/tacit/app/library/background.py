@@ -28,11 +28,16 @@ class Background:
                 _LOG.warning("a turn is not learned from: %s", "closed" if self.closed else "too many wait")
                 return
             self._waiting += 1
-        self._thread.submit(self._run, job)
+            # Under the lock, so that `close` of another thread does not come between.
+            self._thread.submit(self._run, job)
 
     def flush(self) -> None:
-        """Wait for the jobs so far."""
-        self._thread.submit(lambda: None).result()
+        """Wait for the jobs so far. After the end it does nothing."""
+        with self._lock:
+            if self.closed:
+                return
+            told = self._thread.submit(lambda: None)
+        told.result()
 
     def close(self) -> bool:
         """Finish the jobs; False = it was closed before."""

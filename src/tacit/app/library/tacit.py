@@ -29,7 +29,7 @@ from tacit.app.library.session import Session
 from tacit.app.library.user_space import UserSpace
 from tacit.app.library.values import MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
 from tacit.config.home import Home
-from tacit.errors import InvalidInput
+from tacit.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -157,6 +157,9 @@ class Tacit:
                 "This memory belongs to one user already.",
                 hint="Call `for_user` on the memory of the program.",
             )
+        # A program without types may pass None: it must not get the memory of all users.
+        if user is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise InvalidInput("The name of a user is None.", hint="Sign the user in first.")
         return Tacit(self._way, user=user, shared=self._behind)
 
     def remember(
@@ -210,11 +213,11 @@ class Tacit:
             when=when,
             cwd=self._at(cwd),
             pinned=pinned,
-            files=tuple(files),
+            files=_texts(files),
             session=self._named(session),
             sensitivity=sensitivity,
             user_words=user_words,
-            replaces=tuple(self._own(memory_id) for memory_id in replaces),
+            replaces=tuple(self._own(memory_id) for memory_id in _texts(replaces)),
         )
         return self._way.remember(statement)
 
@@ -353,9 +356,9 @@ class Tacit:
             )
         wanted = Selection(
             text=text,
-            kinds=tuple(kinds),
-            scopes=tuple(scopes),
-            statuses=tuple(statuses),
+            kinds=_texts(kinds),
+            scopes=_texts(scopes),
+            statuses=_texts(statuses),
             limit=limit,
             offset=offset,
             cwd=self._at(cwd),
@@ -368,8 +371,15 @@ class Tacit:
         Raises:
             NotFound: if there is none of this id.
         """
-        memory = self._way.get(memory_id)
-        return memory if self._user is None else self._user.own(memory, memory_id)
+        if not memory_id:
+            raise NotFound("An empty text names no memory.", hint="`list()` shows the ids.")
+        if self._user is None:
+            return self._way.get(memory_id)
+        try:
+            memory = self._way.get(memory_id)
+        except NotFound:  # it may name ids of other users
+            raise NotFound(f"No memory is called {memory_id!r}.", hint="`list()` shows the ids.") from None
+        return self._user.own(memory, memory_id)
 
     def edit(
         self,
@@ -576,13 +586,18 @@ class Tacit:
         Raises:
             NotFound: if it does not.
         """
-        return memory_id if self._user is None else self.get(memory_id).id
+        return memory_id if self._user is None and memory_id else self.get(memory_id).id
 
     def _refuse_user(self, what: str) -> None:
         if self._user is not None:
             raise InvalidInput(
                 f"{what} cannot be used for one user.", hint="Use the memory that `for_user` was called on."
             )
+
+
+def _texts(given: Sequence[str]) -> tuple[str, ...]:
+    """Several texts; one alone, which is a sequence of characters in Python, counts as one."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _folder(cwd: str | os.PathLike[str] | None) -> str:

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 from tacit.app.library.values import MemoryRecord
 from tacit.errors import InvalidInput, NotFound
-from tacit.model.scope import USER_FOLDER, Scope, project_scope, user_project_id
-
-MAX_NAME_CHARS = 500
+from tacit.model.scope import MAX_USER_CHARS, USER_FOLDER, Scope, is_user_name, project_scope, user_project_id
 
 
 class UserSpace:
@@ -21,8 +19,8 @@ class UserSpace:
         Raises:
             InvalidInput: for an empty or too long name, or if a folder is given as well.
         """
-        if not user.strip() or len(user) > MAX_NAME_CHARS or "\0" in user:
-            raise InvalidInput(f"The name of a user has 1 to {MAX_NAME_CHARS} characters.")
+        if not is_user_name(user):
+            raise InvalidInput(f"The name of a user is a text of 1 to {MAX_USER_CHARS} characters.")
         if cwd_given:
             self._refuse_folder()
         self._folder = f"{USER_FOLDER}{user}"

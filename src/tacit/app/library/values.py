@@ -54,7 +54,7 @@ class MemoryRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPage:
-    """A part of a list of memories. It can be iterated.
+    """A part of a list of memories. It can be iterated and indexed.
 
     Attributes:
         memories: this part, in the order of the list.
@@ -69,6 +69,9 @@ class MemoryPage:
 
     def __len__(self) -> int:
         return len(self.memories)
+
+    def __getitem__(self, place: int) -> MemoryRecord:
+        return self.memories[place]
 
     def _repr_html_(self) -> str:
         rows = [(memory.id, memory.kind, memory.content, memory.status) for memory in self.memories]

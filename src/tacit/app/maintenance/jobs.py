@@ -7,6 +7,7 @@ same job. Keeps the last of each in memory, so that a page that was loaded anew 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -67,6 +68,7 @@ class Jobs:
         self._lock = RLock()
         self._leaving = Event()
         self._jobs: dict[JobName, Job] = {}
+        self._waited_for: Counter[JobName] = Counter()
         self._executor: ThreadPoolExecutor | None = None
 
     def begin(self, name: BegunJob) -> Job:
@@ -98,6 +100,8 @@ class Jobs:
     def listed(self, name: WaitedFor) -> Generator[ProgressCallback]:
         """List the work of the caller's thread until the block ends; call the value with how far it is."""
         began_ms = self._parts.clock.now_ms()
+        with self._lock:
+            self._waited_for[name] += 1
 
         def tell(done: int, whole: int) -> None:
             with self._lock:
@@ -110,7 +114,9 @@ class Jobs:
             yield tell
         finally:
             with self._lock:
-                self._jobs.pop(name, None)
+                self._waited_for[name] -= 1
+                if not self._waited_for[name]:  # two requests may do the same work at once
+                    del self._jobs[name]
 
     @property
     def running(self) -> bool:

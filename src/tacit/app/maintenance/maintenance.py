@@ -15,7 +15,7 @@ from tacit.app.maintenance.jobs import Jobs
 from tacit.app.parts import Parts
 from tacit.capture.extract.pending import without_old
 from tacit.capture.importing.safe_files import is_database
-from tacit.errors import StoreFull, StoreReadOnly
+from tacit.errors import InvalidInput, StoreFull, StoreReadOnly
 from tacit.model.memory import Sensitivity
 from tacit.model.scope import Scope
 from tacit.state.counted import Totals
@@ -111,7 +111,16 @@ class Maintenance:
         return reindex(self._parts.store, self._parts.embedder, progress=progress)
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy of the store to `target`, which must not exist, and remember where."""
+        """Write a consistent copy of the store to `target`, and remember where.
+
+        Raises:
+            InvalidInput: `target` exists.
+            StoreError: it cannot be written.
+        """
+        if target.exists():
+            raise InvalidInput(
+                f"{target} exists already; a backup never replaces a file.", hint="Choose another name."
+            )
         self._settle()
         with self.jobs.listed("backup") as tell:
             self._parts.store.backup(target, progress=tell)

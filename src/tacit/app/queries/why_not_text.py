@@ -109,7 +109,7 @@ def _details(absence: Absence, answer: WhyNot) -> list[str]:
             told.append(f"{why.detail} says the same, and one of the two is enough.")
         case DropCause.ENDED:
             successor = answer.memory.validity.superseded_by
-            told.append(f"{successor} took its place." if successor else "It holds no more.")
+            told.append(f"{successor} took its place." if successor else "It has ended.")
         case _:
             pass
     return told

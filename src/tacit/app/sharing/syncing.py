@@ -144,6 +144,17 @@ class Syncing:
             count += sum(map(is_shared, page))
         return count
 
+    def refuse_second_login(self) -> None:
+        """See that this home is not logged in.
+
+        Raises:
+            InvalidInput: it is.
+        """
+        if (member := self._membership()) is not None:
+            raise InvalidInput(
+                f"This home is logged in at {member.url} as {member.account}.", hint="`tacit logout` first."
+            )
+
     def log_in(self, url: str, *, code: str, phrase: str = "", name: str = "") -> LoginResult:
         """Join the account that `code` invites to.
 
@@ -158,11 +169,7 @@ class Syncing:
             SyncError: if the server cannot be reached or does not let the device in.
         """
         with self._exchanging:
-            if (member := self._membership()) is not None:
-                raise InvalidInput(
-                    f"This home is logged in at {member.url} as {member.account}.",
-                    hint="`tacit logout` first.",
-                )
+            self.refuse_second_login()
             account = AccountKey.from_phrase(phrase) if phrase else self._secret_for(checked_url(url), code)
             key = DeviceKey.new()
             server = self._connect(checked_url(url), "")
@@ -282,10 +289,10 @@ class Syncing:
         return self._asking(lambda server: server.invite())
 
     def revoke(self, device: str) -> DeviceView:
-        """Revoke a device, so that the server refuses it from now on. `device` is its name, or the beginning of its key.
+        """Revoke another device, so that the server refuses it from now on. `device` is its name, or the beginning of its key.
 
         Raises:
-            InvalidInput: if none or several fit.
+            InvalidInput: if none or several fit, or it is this device.
         """
         fitting = [
             view
@@ -293,8 +300,15 @@ class Syncing:
             if view.revoked_at_ms is None and (view.device.startswith(device) or view.name == device)
         ]
         if len(fitting) != 1:
-            what = "No device" if not fitting else f"{len(fitting)} devices"
-            raise InvalidInput(f"{what} of the account fit {device!r}.", hint="`tacit devices` lists them.")
+            what = "No device is" if not fitting else f"{len(fitting)} devices are"
+            raise InvalidInput(
+                f"{what} called {device!r}.", hint="`tacit devices` lists them with their keys."
+            )
+        if fitting[0].device == DeviceKey(self._required().device).device:
+            raise InvalidInput(
+                f"{fitting[0].name!r} is this device.",
+                hint="`tacit logout` takes it out of the account. A device that you lost is revoked from another one.",
+            )
         self._asking(lambda server: server.revoke(fitting[0].device))
         return fitting[0]
 

@@ -62,7 +62,7 @@ class SharedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamFolder:
-    """The team's folder of a project. `problem` = why nobody knows what the team says, or empty."""
+    """The team's folder of a project. `problem` = why it cannot be read, or empty."""
 
     project: ProjectRecord
     joined: bool
@@ -83,6 +83,8 @@ class Team:
 
     def folder(self, cwd: str) -> TeamFolder:
         """What the team of the project around `cwd` shares, as it stands in the files now."""
+        from tacit.capture.prepare import secrets_in  # noqa: PLC0415 - loads the write side
+
         project = self._project(cwd)
         joined = TEAM_JOINED.find(self._parts.store, project.id) == project.root
         states = TEAM_FILES.read(self._parts.store, project.id)
@@ -90,7 +92,9 @@ class Team:
             found = find_team_files(Path(project.root), joined=True)
         except Unreadable:
             return TeamFolder(
-                project=project, joined=joined, problem="the default branch of the repository cannot be read"
+                project=project,
+                joined=joined,
+                problem="its default branch is not here; `git fetch` brings it",
             )
         rows: list[SharedFile] = []
         for path, file in found.items():
@@ -100,6 +104,9 @@ class Team:
                 if not file.readable:
                     raise InvalidPayload("it is too large, or git's object cannot be read")
                 said = read_team_file(file.raw.decode("utf-8", "replace"), kinds=self._parts.kinds)
+                terms = (said.content, said.by, said.source, *said.when, *said.files)
+                if secrets := secrets_in(terms, self._parts.redactor.at(project_scope(project.id))):
+                    raise InvalidPayload(f"it holds a secret ({secrets}), so it is not imported")
             except InvalidPayload as error:
                 rows.append(SharedFile(path=path, merged=merged, memory_id=memory_id, problem=error.message))
                 continue

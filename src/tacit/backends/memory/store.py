@@ -25,6 +25,7 @@ from tacit.backends.changes import (
     new_change_id,
     plan_changes,
     resolution_error,
+    searched_name,
 )
 from tacit.backends.listing import in_order, passes
 from tacit.backends.memory.search import InMemorySearch
@@ -253,7 +254,7 @@ class InMemoryStore:
         sensitivities: tuple[Sensitivity, ...] | None = None,
     ) -> Memory:
         """See the port."""
-        clean_id = clean_text(id_or_prefix)
+        clean_id = searched_name(id_or_prefix)
         visible = set(clean_value(scope.scopes))
         any_status = MemoryFilter(statuses=None, sensitivities=sensitivities)
         visible_memories = {

@@ -63,7 +63,7 @@ def translate(error: psycopg.Error, *, written: bool = False) -> TacitError:
         case errors.InsufficientPrivilege():
             return StoreError(
                 f"The role may not do this: {said}.",
-                hint="Connect as the application's role; `create_roles` makes one with the rights it needs.",
+                hint="`tacit-server set-up` makes the roles with the rights that they need: the owner's for `tacit-server migrate`, the application's for the rest.",
             )
         case _:
             return StoreError(f"The database refused: {said}.", hint="The server's log says more.")

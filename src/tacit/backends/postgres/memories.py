@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from tacit.backends.changes import resolution_error
+from tacit.backends.changes import resolution_error, searched_name
 from tacit.backends.codec import decode, decode_memory
 from tacit.backends.listing import in_order, passes
 from tacit.backends.rows import recorded_of
@@ -221,7 +221,7 @@ def resolve(
     sensitivities: tuple[Sensitivity, ...] | None,
 ) -> Memory:
     """See the port."""
-    wanted = clean_text(id_or_prefix)
+    wanted = searched_name(id_or_prefix)
     tests, values = conditions(transaction, MemoryFilter(statuses=None, sensitivities=sensitivities), scope)
     values |= {"wanted": wanted, "greatest": wanted + _GREATEST}
     begins = "id >= %(wanted)s AND id <= %(greatest)s"

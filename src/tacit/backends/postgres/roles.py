@@ -5,11 +5,13 @@ Tacit never works as a superuser, nor as a role with BYPASSRLS: the policies tha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
+from tacit.backends.postgres.failures import translate
 from tacit.errors import StoreError
 
 OWNER, APPLICATION = "tacit_owner", "tacit_app"
@@ -30,7 +32,7 @@ DIRECTORY_TABLES = ("routes", "shards", "this_database")
 _BOUND = """
     SELECT rolcanlogin AND NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole) FROM pg_roles
     WHERE rolname = %(name)s"""
-_HINT = "Connect as a role without these rights; `create_roles` makes one."
+_HINT = "Connect as a role without these rights; `tacit-server set-up` makes one."
 
 
 def create_roles(
@@ -49,25 +51,38 @@ def create_roles(
         application: the name of the role that reads and writes.
         owner_password: its new password; None = keep the present one.
         application_password: its new password; None = keep the present one.
+
+    Raises:
+        StoreError: the database cannot be reached, or refused it.
     """
-    with psycopg.connect(superuser_dsn, autocommit=True) as connection:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        for name, password in ((owner, owner_password), (application, application_password)):
-            role = sql.Identifier(name)
-            bound = connection.execute(_BOUND, {"name": name}).fetchone()
-            if (
-                bound is None or not bound[0]
-            ):  # a role belongs to all databases, so a correct one is not changed
-                form = "CREATE ROLE {}" if bound is None else "ALTER ROLE {}"
-                rights = " LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE"
-                connection.execute(sql.SQL(form + rights).format(role))
-            if password is not None:
-                secret = sql.Literal(password)
-                connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, secret))
-        connection.execute(
-            sql.SQL("GRANT USAGE, CREATE ON SCHEMA public TO {}").format(sql.Identifier(owner))
-        )
-        connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(sql.Identifier(application)))
+    passwords = {owner: owner_password, application: application_password}
+    try:
+        with psycopg.connect(superuser_dsn, autocommit=True) as connection:
+            _create(connection, passwords, owner=owner, application=application)
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def _create(
+    connection: psycopg.Connection[tuple[Any, ...]],
+    passwords: Mapping[str, str | None],
+    *,
+    owner: str,
+    application: str,
+) -> None:
+    connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    for name, password in passwords.items():
+        role = sql.Identifier(name)
+        bound = connection.execute(_BOUND, {"name": name}).fetchone()
+        if bound is None or not bound[0]:  # a role belongs to all databases, so a correct one is not changed
+            form = "CREATE ROLE {}" if bound is None else "ALTER ROLE {}"
+            rights = " LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE"
+            connection.execute(sql.SQL(form + rights).format(role))
+        if password is not None:
+            secret = sql.Literal(password)
+            connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, secret))
+    connection.execute(sql.SQL("GRANT USAGE, CREATE ON SCHEMA public TO {}").format(sql.Identifier(owner)))
+    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(sql.Identifier(application)))
 
 
 def grant_application(connection: psycopg.Connection[tuple[Any, ...]], application: str) -> None:

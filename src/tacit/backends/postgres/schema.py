@@ -35,6 +35,7 @@ def migrate(dsn: str, *, application: str = APPLICATION) -> int:
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
     from sqlalchemy import NullPool, create_engine  # noqa: PLC0415
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
@@ -54,6 +55,10 @@ def migrate(dsn: str, *, application: str = APPLICATION) -> int:
             grant_application(lock, application)
     except psycopg.Error as error:
         raise translate(error) from error
+    except DBAPIError as error:
+        if isinstance(error.orig, psycopg.Error):
+            raise translate(error.orig) from error
+        raise
     return SCHEMA_VERSION
 
 

@@ -14,7 +14,7 @@ from typing import cast
 
 import numpy as np
 
-from tacit.backends.changes import resolution_error
+from tacit.backends.changes import resolution_error, searched_name
 from tacit.backends.codec import decode, decode_memory, json_list
 from tacit.backends.rows import recorded_of
 from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
@@ -301,7 +301,7 @@ def resolve(
     sensitivities: tuple[Sensitivity, ...] | None,
 ) -> Memory:
     """See the port."""
-    clean_id = clean_text(id_or_prefix)
+    clean_id = searched_name(id_or_prefix)
     values: dict[str, object] = {
         "wanted": clean_id,
         "greatest": _GREATEST,

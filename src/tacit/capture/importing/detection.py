@@ -43,7 +43,7 @@ def find_readers(path: Path, tool: str = "auto") -> tuple[tuple[Path, FormatRead
     if not readers:
         tools = ", ".join(TOOLS)
         raise InvalidInput(
-            f"Nothing at {path.name} is known by its content.",
+            f"{path.name!r} holds nothing in a format that Tacit imports.",
             hint=f"Known: {tools}, and exports of Tacit. Transcripts: `tacit import transcripts`.",
         )
     return readers

@@ -121,8 +121,9 @@ def _split(line: str) -> list[str]:
 
 def _written(shell: str, offers: Sequence[Offer]) -> str:
     """The offers as the script of the shell reads them."""
-    shown = [(name, " ".join(about.split())[:SHOWN_CHARS]) for name, about in offers]
+    shown = [(name, _one_line(about)[:SHOWN_CHARS]) for name, about in offers if name.isprintable()]
     if shell == "zsh":
+        shown = [(name, about.replace("\\", " ")) for name, about in shown if "\\" not in name]
         if not shown:
             return "_files"
         entries = "\n".join(
@@ -139,7 +140,13 @@ def _written(shell: str, offers: Sequence[Offer]) -> str:
     return "\n".join(f"{name}  {about}" if beside and about else name for name, about in shown)
 
 
+def _one_line(text: str) -> str:
+    """The words of a memory may be anybody's: nothing in them reaches the terminal as a command to it."""
+    return "".join(ch for ch in " ".join(text.split()) if ch.isprintable())
+
+
 def _for_zsh(text: str) -> str:
+    """`text`, which holds no backslash, as an element of the list that zsh evaluates: nothing in it is carried out."""
     escaped = text.replace('"', '""').replace("'", "''").replace("$", "\\$").replace("`", "\\`")
     return f'"{escaped.replace(":", chr(92) * 2 + ":")}"'
 

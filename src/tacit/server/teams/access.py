@@ -19,6 +19,11 @@ from tacit.server.logs import ACCOUNT, Principal
 _PART = ACCOUNT.pattern
 SERVICE = re.compile(rf"{_PART}/{_PART}")
 """The principal of a service account, such as `acme/ci`. The name of a person's account has no slash."""
+OTHER_REVIEWERS = """
+    SELECT count(*) FROM members WHERE tenant = %(tenant)s AND role IN ('reviewer', 'admin') AND NOT service
+    AND (ends_at_ms = 0 OR ends_at_ms > %(now_ms)s)
+    AND principal NOT IN (%(principal)s, %(server)s)"""
+"""How many members besides one may decide on requests: where there are none, that one may decide on their own."""
 
 _ROLE = """
     SELECT role, name FROM members

@@ -26,7 +26,7 @@ from tacit.model.shared import (
 )
 from tacit.server.logs import ACCOUNT, Logs, Principal, check_account_name, hash_of, not_logged_in
 from tacit.server.postgres_logs import account_tenant
-from tacit.server.teams.access import SERVER, SERVICE, Access, note, team_tenant
+from tacit.server.teams.access import OTHER_REVIEWERS, SERVER, SERVICE, Access, note, team_tenant
 from tacit.server.teams.checks import check_name, check_person, check_service_role, checked_role
 
 MOST_DAYS = 366
@@ -70,9 +70,9 @@ _PUT_PROJECT = """
     ON CONFLICT (tenant, remote) DO UPDATE SET team = EXCLUDED.team"""
 _REMOVE_PROJECT = "DELETE FROM team_projects WHERE tenant = %(tenant)s AND remote = %(remote)s"
 _CHANGE = "SELECT change FROM tenants WHERE tenant = %(tenant)s"
-_WAITING = """
+_WAITING = f"""
     SELECT count(*) FROM share_requests
-    WHERE tenant = %(tenant)s AND state = 'waiting' AND author <> %(principal)s"""
+    WHERE tenant = %(tenant)s AND state = 'waiting' AND (author <> %(principal)s OR ({OTHER_REVIEWERS}) = 0)"""
 _AUDITED = """
     SELECT number, at_ms, principal, device, action, subject FROM audit
     WHERE tenant = %(tenant)s AND number < %(before)s ORDER BY number DESC LIMIT %(limit)s"""
@@ -85,6 +85,7 @@ class Members:
         """Store members in the databases of `connections`. The people are the accounts of `logs`; `now_ms` returns the current time."""
         self._connections = connections
         self._logs = logs
+        self._now_ms = now_ms
         self.access = Access(connections, now_ms=now_ms)
 
     # --- organizations and teams
@@ -196,7 +197,9 @@ class Members:
                 database = self.access.enter(who, team).database
             except NotFound:
                 continue  # the list is only a hint
-            membership = database.reading(lambda t, team=team: _membership(t, who.account, team))
+            membership = database.reading(
+                lambda t, team=team: _membership(t, who.account, team, now_ms=self._now_ms())
+            )
             organization = organization_of(team)
             if team == organization:
                 joined[organization] = membership.joined
@@ -541,18 +544,19 @@ class Members:
         )
 
 
-def _membership(transaction: Transaction, principal: str, team: str) -> TeamMembership:
+def _membership(transaction: Transaction, principal: str, team: str, *, now_ms: int) -> TeamMembership:
     member = _member(transaction.row(_MEMBER, {"principal": principal}))
     own = team == organization_of(team)
     projects = transaction.rows(_PROJECTS) if own else []
     decides = may(member.role, "reviewer")
+    values = {"principal": principal, "server": SERVER, "now_ms": now_ms}
     return TeamMembership(
         team=team,
         role=member.role,
         name=member.name,
         joined=member.joined,
         change=transaction.number(_CHANGE),
-        waiting=transaction.number(_WAITING, {"principal": principal}) if decides else 0,
+        waiting=transaction.number(_WAITING, values) if decides else 0,
         projects=_projects(projects),
         until_ms=member.until_ms,
     )

@@ -56,7 +56,7 @@ from tacit.reading.memory_vectors import memory_vectors
 from tacit.recall.fuse import rrf_equal
 from tacit.safety.danger import danger_of
 from tacit.server.logs import Principal
-from tacit.server.teams.access import SERVER, Entered, note, team_tenant
+from tacit.server.teams.access import OTHER_REVIEWERS, SERVER, Entered, note, team_tenant
 from tacit.server.teams.members import Members
 from tacit.server.teams.statements import Reading, scope_of, shared_form, tier_of
 from tacit.session.projects import project_id
@@ -99,10 +99,6 @@ _DECIDE = """
     UPDATE share_requests SET state = %(state)s, decided_by = %(by)s, decided_at_ms = %(now_ms)s, comment = %(comment)s,
         memory_id = %(memory_id)s, body = ''
     WHERE tenant = %(tenant)s AND id = %(id)s AND state = 'waiting'"""
-_OTHER_REVIEWERS = """
-    SELECT count(*) FROM members WHERE tenant = %(tenant)s AND role IN ('reviewer', 'admin') AND NOT service
-    AND (ends_at_ms = 0 OR ends_at_ms > %(now_ms)s)
-    AND principal NOT IN (%(principal)s, %(server)s)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -534,7 +530,7 @@ class Requests:
         if not may(entered.role, "reviewer"):
             return False
         values = {"principal": who.account, "server": SERVER, "now_ms": self._reading.clock.now_ms()}
-        return not entered.database.reading(lambda transaction: transaction.number(_OTHER_REVIEWERS, values))
+        return not entered.database.reading(lambda transaction: transaction.number(OTHER_REVIEWERS, values))
 
 
 def _seer(entered: Entered, who: Principal) -> dict[str, object]:

@@ -22,6 +22,7 @@ const SORTED = [
   { order: "updated", name: "changed", about: "changed last first" },
   { order: "created", name: "stored", about: "newest first" },
 ] as const;
+const MOST_FOUND = 200; // where a search ends
 const OVERSCAN = 12;
 const AHEAD = PAGE_ROWS / 2; // rows beyond those drawn that are asked for, so that they are there when they come
 
@@ -131,7 +132,10 @@ export function MemoryList({ filter, filtered, order, setOrder, chosen, open: op
       {picked.size > 0 && <Bulk picked={[...picked.values()].map((one) => latest.get(one.id) ?? one)} filter={filter} total={total ?? 0} pick={(memories) => setPicked(new Map(memories.map((one) => [one.id, one])))} />}
       <div className="memory-head">
         <span>kind</span>
-        <span>{total === undefined ? "" : plural(total, "memory", "memories")}</span>
+        <span>
+          {total === undefined ? "" : plural(total, "memory", "memories")}
+          {filter.text && total === MOST_FOUND && ", the best matches; add words to find others"}
+        </span>
         <span>scope</span>
         {SORTED.map((one) => (
           <button key={one.order} type="button" aria-pressed={order === one.order} title={one.about} onClick={() => setOrder(one.order)}>
