@@ -9,7 +9,7 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from e2e.web.driver import serious_findings, served, settle, signed_in
+from e2e.web.driver import Looked, load_axe, served, settle, signed_in
 from tacit.app.holdout.holdout import merged, shard_of
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
@@ -256,7 +256,7 @@ def test_a_backup_is_written_and_restored_while_tacit_goes_on(own, own_home, tmp
     page.locator("button.memory", has_text=CENTS).wait_for()  # still signed in
 
 
-def test_the_comparison_with_and_without_memory_says_what_is_clear(own):
+def test_the_comparison_with_and_without_memory_says_what_is_clear(own, axe_source):
     page = own("/ui/data/comparison")
     page.get_by_text("30 sessions with memory, 30 sessions without.").wait_for()
     row = page.get_by_role("row").filter(has_text="repeated failures")
@@ -266,13 +266,21 @@ def test_the_comparison_with_and_without_memory_says_what_is_clear(own):
     expect(page.get_by_role("row").filter(has_text="turns").get_by_role("cell").last).to_have_text(
         "no: it may be chance"
     )
+    looked = Looked()
+    load_axe(page, axe_source)
+    looked.look(page, "comparison", "main")
+    assert looked == Looked()
 
 
-def test_digests_tell_what_sessions_did(own):
+def test_digests_tell_what_sessions_did(own, axe_source):
     page = own("/ui/data/digests")
     digest = page.get_by_role("article", name="Digest of plain/refunds")
     digest.get_by_text("refunds run in the worker").wait_for()
     digest.get_by_text("open", exact=True).wait_for()
+    looked = Looked()
+    load_axe(page, axe_source)
+    looked.look(page, "digests", "main")
+    assert looked == Looked()
     digest.get_by_role("link", name="Open its memory").click()
     page.get_by_role("dialog").get_by_text("the refund webhook").first.wait_for()
 
@@ -304,15 +312,13 @@ def test_the_change_log_shows_words_filters_and_takes_one_change_back(own, own_h
     page.get_by_text("No change fits").wait_for()
 
 
-def test_the_palette_reaches_pages_actions_and_memories_by_keyboard(own, own_home, axe_source):
+def test_the_palette_reaches_pages_actions_and_memories_by_keyboard(own, own_home):
     page = own("/ui/memories")
     page.get_by_role("textbox", name="Search memories").focus()
     page.keyboard.press("Control+k")
     dialog = page.get_by_role("dialog", name="Find a page, an action or a memory")
     field = dialog.get_by_role("combobox", name="Find")
     expect(field).to_be_focused()
-    page.evaluate(axe_source)
-    assert serious_findings(page) == []
     page.keyboard.press("Tab")  # the focus stays inside
     assert page.evaluate("document.activeElement.closest('[role=dialog]') !== null")
     field.focus()

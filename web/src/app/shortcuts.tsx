@@ -52,7 +52,7 @@ const MORE: [string[], string][] = [
 
 export function ShortcutHelp({ opened, close }: { opened: boolean; close: () => void }) {
   return (
-    <Modal opened={opened} onClose={close} title="Keyboard shortcuts" size="sm" closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={opened} onClose={close} title="Keyboard shortcuts" size="sm">
       <Table verticalSpacing={5} withRowBorders={false}>
         <Table.Tbody>
           {PLACES.map((place) => (

@@ -107,7 +107,7 @@ function AsOf({ value, set }: { value: string | null; set: (value: string | null
           </ActionIcon>
         </Tooltip>
       </Popover.Target>
-      <Popover.Dropdown>
+      <Popover.Dropdown aria-label="As of another time">
         <TextInput type="datetime-local" label="As of" value={local} onChange={(event) => set(event.currentTarget.value === "" ? null : String(new Date(event.currentTarget.value).getTime()))} />
         {value !== null && (
           <Button mt={8} variant="default" onClick={() => set(null)}>
