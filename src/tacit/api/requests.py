@@ -334,6 +334,7 @@ class ListMemories(Request):
     order: Literal["created", "updated", "importance", "used"] | None = Field(
         default=None, description="sort key, greatest first; ties newest first; default: `created`"
     )
+    ascending: bool = Field(default=False, description="least of the sort key first; needs `order`")
     limit: int = Field(default=50, ge=1, le=500, description="most memories in one answer")
     offset: int = Field(default=0, ge=0, le=10_000_000, description="number of memories to skip")
     cursor: str | None = Field(

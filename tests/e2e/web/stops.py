@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from playwright.sync_api import Page
 
 from e2e.web.driver import Served, settle, visit
+from transcripts import exchange, write_transcript
 
 IMPORTED = {
     "results": [{"id": "a1", "memory": "Answers are in British English", "user_id": "a"}],
@@ -38,6 +40,8 @@ def stops(served: Served) -> list[Stop]:
     silent = served.api("/v1/timeline?outcome=silent&limit=1")["recalls"][0]
     host, _, session = injected["session"].partition("/")
     served.api("/v1/backup", "POST", {"target": str(served.home / "backup-survey.db")})
+    past = served.home.parent / "past.jsonl"
+    write_transcript(past, *exchange("Why does it fail?", "A file is missing."), cwd=served.home)
     memory = f"/ui/memories/{injected['injected'][0]}"
 
     def dialog(name: str, path: str, open_it: Callable[[Page], None]) -> Stop:
@@ -73,6 +77,7 @@ def stops(served: Served) -> list[Stop]:
         Stop("data", "/ui/data"),
         Stop("data: export", "/ui/data/export"),
         Stop("data: import", "/ui/data/import", _preview_import),
+        Stop("data: past sessions", "/ui/data/import", lambda page: _look_for_sessions(page, past), inside="main"),
         Stop("data: remove", "/ui/data/remove", _preview_purge),
         dialog("data: purge", "/ui/data/remove", lambda page: page.get_by_role("button", name="Purge ").click()),
         Stop("data: backups", "/ui/data/backups"),
@@ -180,6 +185,17 @@ def _preview_import(page: Page) -> None:
     page.locator("input[type=file]").set_input_files({"name": "mem0.json", "mimeType": "", "buffer": data})
     page.get_by_role("button", name="Show what it would do").click()
     page.get_by_role("heading", name="What it would do").wait_for()
+
+
+def _look_for_sessions(page: Page, past: Path) -> None:
+    """With a file to upload that is too large, so that the warning about it is there, too."""
+    large = past.with_suffix(".db")
+    with large.open("wb") as file:
+        file.truncate(24_000_000)
+    page.locator("input[type=file]").set_input_files(large)
+    page.get_by_role("textbox", name="File or folder").fill(str(past))
+    page.get_by_role("button", name="Show what it would read").click()
+    page.get_by_role("table", name="What was found").wait_for()
 
 
 def _preview_purge(page: Page) -> None:

@@ -17,6 +17,7 @@ from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
 from tacit.state.counted import Record
 from tacit.state.registry import HOLDOUT_SESSIONS
+from transcripts import exchange, write_transcript
 
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
@@ -195,6 +196,42 @@ def test_a_long_import_shows_how_far_it_is(own, own_home):
     page.get_by_role("button", name="Show what it would do").click()
     page.get_by_text("16 of 300 statements").wait_for()
     page.locator("progress[max='300'][value='16']").wait_for()
+
+
+def test_past_sessions_are_shown_then_learned_from(own, own_home, tmp_path):
+    always = "From now on always run pytest with -q in this project."
+    for number, said in enumerate((always, "thanks, looks good")):
+        past = exchange("Why does pytest fail here?", "The package was not installed.", said)
+        write_transcript(tmp_path / f"s{number}.jsonl", *past, cwd=tmp_path, session=f"past{number}")
+    page = own("/ui/data/import")
+    part = page.get_by_role("region", name="Learn from past sessions")
+    part.get_by_role("textbox", name="File or folder").fill(str(tmp_path / "nothing"))
+    part.get_by_role("button", name="Show what it would read").click()
+    expect(part.get_by_role("alert")).to_contain_text("nothing")
+
+    part.get_by_role("textbox", name="File or folder").fill(str(tmp_path))
+    part.get_by_role("button", name="Show what it would read").click()
+    row = part.get_by_role("row").filter(has_text="claude-code")
+    expect(row.get_by_role("cell")).to_have_text(["2", "2", "4", "0"])
+    assert not any("pytest with -q" in text for text in contents(own_home))
+    part.get_by_role("button", name="Learn from 4 new prompts").click()
+    part.get_by_text("Learned 1 statement").wait_for()
+    assert any("pytest with -q" in text for text in contents(own_home))
+
+    part.get_by_role("button", name="Show what it would read").click()
+    expect(part.get_by_role("button", name="There is nothing new to learn from")).to_be_disabled()
+
+
+def test_a_file_that_is_too_large_to_upload_is_said_with_the_command_that_takes_it(own, tmp_path):
+    large = tmp_path / "history.db"
+    with large.open("wb") as file:
+        file.truncate(24_000_000)
+    page = own("/ui/data/import")
+    page.get_by_text("At most 23 MB; a larger one by its path on this machine").wait_for()
+    page.locator("input[type=file]").set_input_files(large)
+    alert = page.get_by_role("alert").filter(has_text="The file has 24 MB, and an upload ends at 23 MB")
+    alert.get_by_text("tacit import PATH").wait_for()
+    expect(page.get_by_role("button", name="Show what it would do")).to_be_disabled()
 
 
 def test_a_purge_shows_what_it_would_remove_and_asks(own, own_home):

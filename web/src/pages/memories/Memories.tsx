@@ -32,7 +32,7 @@ const ORDERS = [
 
 export function Component() {
   const { id } = useParams();
-  const { params, put, text, setText, words } = useFilters();
+  const { params, setParams, put, text, setText, words } = useFilters();
   const navigate = useNavigate();
   const [adding, setAdding] = useState(false);
   const projects = useProjects();
@@ -43,10 +43,12 @@ export function Component() {
   const status = (params.get("status") ?? "active") as Status | "all";
   const searching = words !== "";
   const order = params.get("order") ?? (searching ? "best" : "created");
+  const ascending = order !== "best" && params.get("ascending") === "yes";
   const sensitivity = params.get("sensitivity") as Sensitivity | null;
   const asOf = params.get("as_of");
   const filter: MemoryFilter = {
-    ...(order !== "best" && (order !== "created" || searching) && { order: order as NonNullable<MemoryFilter["order"]> }),
+    ...(order !== "best" && (order !== "created" || searching || ascending) && { order: order as NonNullable<MemoryFilter["order"]> }),
+    ...(ascending && { ascending }),
     status: [status],
     ...(searching && { text: words }),
     ...(kinds.length > 0 && { kind: kinds }),
@@ -55,6 +57,16 @@ export function Component() {
     ...(asOf !== null && { as_of_ms: Number(asOf) }),
   };
 
+  const sort = (to: string, least: boolean) =>
+    setParams(
+      (now) => {
+        now.set("order", to);
+        if (least) now.set("ascending", "yes");
+        else now.delete("ascending");
+        return now;
+      },
+      { replace: true },
+    );
   const open = (memoryId: string | undefined) => void navigate({ pathname: memoryId === undefined ? "/memories" : `/memories/${memoryId}`, search: params.toString() });
 
   return (
@@ -85,11 +97,11 @@ export function Component() {
         />
         <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value)} w={150} allowDeselect={false} />
         <Select aria-label="Sensitivity" placeholder="Every sensitivity" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => put("sensitivity", value)} w={160} />
-        <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching)} value={order} onChange={(value) => put("order", value)} w={150} allowDeselect={false} />
+        <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching)} value={order} onChange={(value) => value !== null && sort(value, false)} w={150} allowDeselect={false} />
         <AsOf value={asOf} set={(value) => put("as_of", value)} />
         <SavedFilters />
       </div>
-      <MemoryList filter={filter} order={order} setOrder={(value) => put("order", value)} chosen={id} open={open} filtered={searching || kinds.length > 0 || scope !== null || status !== "active" || sensitivity !== null || asOf !== null} />
+      <MemoryList filter={filter} order={order} ascending={ascending} setOrder={sort} chosen={id} open={open} filtered={searching || kinds.length > 0 || scope !== null || status !== "active" || sensitivity !== null || asOf !== null} />
       <MemoryDrawer id={id} close={() => open(undefined)} open={open} />
       <AddMemory opened={adding} close={() => setAdding(false)} />
     </>
