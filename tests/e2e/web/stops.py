@@ -114,7 +114,7 @@ def _candidate(page: Page) -> None:
 
 
 def _start_pack(page: Page) -> None:
-    folded = page.locator("details > summary")
+    folded = page.get_by_role("button", name="Show the start pack")
     if folded.count() > 0:
         folded.first.click()
 
