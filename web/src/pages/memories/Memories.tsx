@@ -71,7 +71,7 @@ export function Component() {
 
   return (
     <>
-      <Head title="Memories" text={asOf === null ? "Everything on record. Nothing is ever lost: each change is a version that can be taken back." : `As it was known, and held, on ${whenOf(Number(asOf))}.`}>
+      <Head title="Memories" text={asOf === null ? "Everything on record. Each change is a version that can be taken back." : `As it was known, and held, on ${whenOf(Number(asOf))}.`}>
         {own !== undefined && (
           <Tooltip label={own.title}>
             <Button variant="default" leftSection={<IconArrowBackUp size={15} />} onClick={() => void takeBackLast()}>
@@ -84,8 +84,8 @@ export function Component() {
         </Button>
       </Head>
       <div className="filters" role="search">
-        <TextInput data-search aria-label="Search memories" placeholder="Search: words in any order" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={270} />
-        <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind" : ""} data={known.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={170} />
+        <TextInput data-search aria-label="Search memories" placeholder="Search: words in any order" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={220} />
+        <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind" : ""} data={known.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={150} />
         <Select
           aria-label="Scope"
           placeholder="Every scope"
@@ -93,9 +93,9 @@ export function Component() {
           data={[{ value: "universal", label: "universal" }, ...(projects.data ?? []).map((row) => ({ value: row.scope, label: `${row.project.name} (${row.active})` }))]}
           value={scope}
           onChange={(value) => put("scope", value)}
-          w={180}
+          w={160}
         />
-        <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value)} w={150} allowDeselect={false} />
+        <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value)} w={140} allowDeselect={false} />
         <Select aria-label="Sensitivity" placeholder="Every sensitivity" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => put("sensitivity", value)} w={160} />
         <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching)} value={order} onChange={(value) => value !== null && sort(value, false)} w={150} allowDeselect={false} />
         <AsOf value={asOf} set={(value) => put("as_of", value)} />
