@@ -158,6 +158,8 @@ def visit(page: Page, path: str, *, still_ms: int = 200) -> None:
 _EVERY_RULE = "{ resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } }"
 _COLOR_RULES = "{ resultTypes: ['violations'], runOnly: ['color-contrast', 'link-in-text-block'] }"
 _LAYOUT_RULES = _COLOR_RULES.replace("]", ", 'target-size', 'scrollable-region-focusable', 'region']")
+_REPEATED = "main :is(li, tr):nth-child(n + 13)"
+"""Of long lists the first twelve rows are looked at: the others are drawn by the same code."""
 _EXCEPT = (
     "axe.configure({ rules: [{ id: 'scrollable-region-focusable', selector: '*:not([role=listbox] *)' }] })"
 )
@@ -169,15 +171,28 @@ def load_axe(page: Page, source: str) -> None:
     page.evaluate(_EXCEPT)
 
 
-def findings(page: Page, *, inside: str = "", rules: str = _EVERY_RULE) -> list[str]:
-    """What axe has to say, of any impact, about a page that it was loaded into, or about a part of it."""
-    where = f"{{ include: [{inside!r}] }}" if inside else "document"
-    result = page.evaluate(f"axe.run({where}, {rules})")
+def findings(page: Page, *, inside: str = "", rules: str = _EVERY_RULE, dark: bool = False) -> list[str]:
+    """What axe has to say, of any impact, about a page that it was loaded into, or about a part of it.
+
+    `dark`: as it looks in dark, whatever it is in now.
+    """
+    where = f"{{ include: [{inside or 'html'!r}], exclude: [{_REPEATED!r}] }}"
+    run = f"axe.run({where}, {rules})"
+    result = page.evaluate(_IN_DARK.replace("RUN", run) if dark else run)
     return [
         f"{one['impact']} {one['id']}: {one['help']} at {node['target']}: {node.get('failureSummary', '')[:160]}"
         for one in result["violations"]
         for node in one["nodes"][:3]
     ]
+
+
+_IN_DARK = """(async () => {
+  const { dataset } = document.documentElement;
+  const before = dataset.mantineColorScheme;
+  dataset.mantineColorScheme = 'dark';
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  try { return await RUN; } finally { dataset.mantineColorScheme = before; }
+})()"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +204,7 @@ class Looked:
     sideways: dict[str, int] = field(default_factory=dict)
 
     def look(self, page: Page, name: str, inside: str = "") -> None:
-        """Look at what is shown now, or at a part of it; the page, which axe was loaded into, is wide and light afterwards."""
+        """Look at what is shown now, or at a part of it; the page, which axe was loaded into and which is light, is wide afterwards."""
         for size in (WIDE, TABLET, NARROW):
             page.set_viewport_size(size)
             settle(page, still_ms=0)
@@ -198,11 +213,8 @@ class Looked:
             if found := findings(page, inside=inside, rules=_LAYOUT_RULES if size is TABLET else _EVERY_RULE):
                 self.light[place] = found
             # What is said and how it is reached does not depend on colors.
-            page.emulate_media(color_scheme="dark")
-            settle(page, still_ms=0)
-            if found := findings(page, inside=inside, rules=_COLOR_RULES):
+            if found := findings(page, inside=inside, rules=_COLOR_RULES, dark=True):
                 self.dark[place] = found
-            page.emulate_media(color_scheme="light")
             if (width := page.evaluate("document.documentElement.scrollWidth")) > size["width"]:
                 self.sideways[place] = width
         page.set_viewport_size(WIDE)

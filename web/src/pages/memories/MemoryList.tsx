@@ -128,7 +128,7 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
       <Empty title="Nothing is remembered yet" text="State something yourself, or let a project's rule files be read." command={'tacit remember "Run make lint before every commit." --when commit\ntacit init'} />
     );
   return (
-    <div className="panel flush memories">
+    <div className="panel flush memories" data-order={order}>
       {picked.size > 0 && <Bulk picked={[...picked.values()].map((one) => latest.get(one.id) ?? one)} filter={filter} total={total ?? 0} pick={(memories) => setPicked(new Map(memories.map((one) => [one.id, one])))} />}
       <div className="memory-head">
         <span>kind</span>
