@@ -136,7 +136,7 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
         sensitivities=visible_levels(request.wanted_sensitivities, by_user=at.by_user),
         pinned=request.pinned,
         order=request.order or "created",
-        ascending=request.ascending and request.order is not None,
+        ascending=request.ascending,
     )
     where, skip = _from(where, request)
     scope = engine.visible(request.cwd, paths=request.path) if request.cwd else None

@@ -341,6 +341,12 @@ class ListMemories(Request):
         default=None, max_length=400, description="`next_cursor` of the page before, instead of `offset`"
     )
 
+    @model_validator(mode="after")
+    def _says_what_is_least(self) -> Self:
+        if self.ascending and self.order is None:
+            raise ValueError("order, where ascending is true")
+        return self
+
     @property
     def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
         """The states, or None for any."""

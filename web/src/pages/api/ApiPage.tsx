@@ -9,6 +9,7 @@ import { Answer } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
 import { Head } from "../../ui/Head";
 import { Rows } from "../../ui/Rows";
+import { Words } from "../../ui/Words";
 import { plural } from "../../ui/words";
 import { answerOf, commandOf, type Document, fieldsOf, type Operation, operationsOf, resolved } from "./document";
 
@@ -113,9 +114,4 @@ function Block({ title, text }: { title: string; text: string }) {
       <Code block tabIndex={0} aria-label={title}>{text}</Code>
     </>
   );
-}
-
-/** A text of the document: what stands between backticks is code. */
-function Words({ text }: { text: string }) {
-  return text.split("`").map((part, number) => (number % 2 === 1 ? <code key={number}>{part}</code> : part));
 }
