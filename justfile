@@ -27,6 +27,10 @@ screenshots: page
 measure-page: page
     uv run python scripts/measure_page.py
 
+# the clicks and keys that eleven everyday tasks take on the page, beside what they took at an earlier version
+count-clicks: page
+    uv run python scripts/count_clicks.py
+
 # renew the golden texts of hosts and presets, and show what changed
 golden:
     uv run pytest -q tests/golden tests/live/test_live_days.py --renew-golden

@@ -30,7 +30,9 @@ MOST_BYTES = 200_000
 
 
 def keep(page: Page, name: str) -> None:
-    """Write what is to be seen as WebP, as good as fits the size."""
+    """Write what is to be seen as WebP, as good as fits the size; no tooltip of the mouse is in it."""
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(100)
     session = page.context.new_cdp_session(page)
     for quality in (82, 70, 55, 40):
         taken = session.send("Page.captureScreenshot", {"format": "webp", "quality": quality})
@@ -93,6 +95,18 @@ def picture(page: Page, place: Served, theme: str) -> None:
     page.locator("ol.versions li").nth(1).wait_for()
     page.wait_for_timeout(300)
     keep(page, f"memory-{theme}")
+    page.goto(f"{place.base}/ui/memories?text=load tests")
+    page.locator("button.memory").first.click()
+    page.get_by_role("tab", name="Why not given?").click()
+    page.get_by_role("textbox", name="Prompt").fill("translate the error messages")
+    page.get_by_role("button", name="Ask why").click()
+    page.get_by_role("region", name="Why it is not given").wait_for()
+    page.wait_for_timeout(300)
+    keep(page, f"why-not-{theme}")
+    page.goto(f"{place.base}/ui/api")
+    page.locator("#remember summary").click()
+    settle(page)
+    keep(page, f"api-{theme}")
 
 
 SHARED = (

@@ -137,6 +137,7 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
         sensitivities=visible_levels(request.wanted_sensitivities, by_user=at.by_user),
         pinned=request.pinned,
         order=request.order or "created",
+        ascending=request.ascending,
     )
     where, skip = _from(where, request)
     scope = engine.visible(request.cwd, paths=request.path) if request.cwd else None
@@ -148,7 +149,7 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
     rows = fetched[: request.limit]
     more = len(fetched) > request.limit
     following: tuple[int, str] = (skip + request.limit, "")
-    if more and where.order == "created":
+    if more and _is_newest_first(where):
         following = (rows[-1].created_at_ms, rows[-1].id)
     return Answer(
         shapes.MemoryPage(
@@ -170,7 +171,8 @@ def _found(
     within = scope if scope is not None else engine.admin.scopes(())
     hits = [hit.memory for hit in engine.admin.search.find(request.text or "", where, scope=within)]
     if request.order is not None:
-        hits.sort(key=ORDERS[request.order], reverse=True)
+        first, sign = ORDERS[request.order], 1 if request.ascending else -1
+        hits.sort(key=lambda memory: (sign * first(memory), -memory.created_at_ms, memory.id))
     following = skip + request.limit
     more = following < len(hits)
     return Answer(
@@ -185,20 +187,25 @@ def _found(
     )
 
 
-ORDERS: Mapping[str, Callable[[Memory], tuple[float, int]]] = {
-    "created": lambda memory: (0.0, memory.created_at_ms),
-    "updated": lambda memory: (memory.updated_at_ms, memory.created_at_ms),
-    "importance": lambda memory: (memory.importance, memory.created_at_ms),
-    "used": lambda memory: (memory.use_count, memory.created_at_ms),
+ORDERS: Mapping[str, Callable[[Memory], float]] = {
+    "created": lambda memory: memory.created_at_ms,
+    "updated": lambda memory: memory.updated_at_ms,
+    "importance": lambda memory: memory.importance,
+    "used": lambda memory: memory.use_count,
 }
-"""What the memories found are ordered by, greatest first."""
+"""What the memories found are ordered by."""
+
+
+def _is_newest_first(where: MemoryFilter) -> bool:
+    """Whether a list can go on after a memory instead of after so many rows."""
+    return where.order == "created" and not where.ascending
 
 
 def _from(where: MemoryFilter, request: ask.ListMemories) -> tuple[MemoryFilter, int]:
     """Where the list goes on: after a memory, or after so many rows."""
     if not request.cursor:
         return where, request.offset
-    if where.order == "created":
+    if _is_newest_first(where):
         return replace(where, after=from_cursor(request.cursor)), 0
     return where, rows_before(request.cursor)
 

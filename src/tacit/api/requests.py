@@ -346,11 +346,18 @@ class ListMemories(Request):
     order: Literal["created", "updated", "importance", "used"] | None = Field(
         default=None, description="sort key, greatest first; ties newest first; default: `created`"
     )
+    ascending: bool = Field(default=False, description="least of the sort key first; needs `order`")
     limit: int = Field(default=50, ge=1, le=500, description="most memories in one answer")
     offset: int = Field(default=0, ge=0, le=10_000_000, description="number of memories to skip")
     cursor: str | None = Field(
         default=None, max_length=400, description="`next_cursor` of the page before, instead of `offset`"
     )
+
+    @model_validator(mode="after")
+    def _says_what_is_least(self) -> Self:
+        if self.ascending and self.order is None:
+            raise ValueError("order, where ascending is true")
+        return self
 
     @property
     def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:

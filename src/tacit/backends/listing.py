@@ -23,7 +23,7 @@ def in_order(memories: Iterable[Memory], where: MemoryFilter) -> list[Memory]:
     def first(memory: Memory) -> float:
         match where.order:
             case "created":
-                return 0.0
+                return memory.created_at_ms
             case "updated":
                 return memory.updated_at_ms
             case "importance":
@@ -31,4 +31,5 @@ def in_order(memories: Iterable[Memory], where: MemoryFilter) -> list[Memory]:
             case "used":
                 return memory.use_count
 
-    return sorted(memories, key=lambda memory: (-first(memory), -memory.created_at_ms, memory.id))
+    sign = 1 if where.ascending else -1
+    return sorted(memories, key=lambda memory: (sign * first(memory), -memory.created_at_ms, memory.id))

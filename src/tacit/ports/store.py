@@ -59,6 +59,8 @@ class MemoryFilter:
     """(created_at_ms, id) of a memory: only those that come after it, newest first."""
     order: Literal["created", "updated", "importance", "used"] = "created"
     """The greatest of it first; ties by the time of creation, newest first, then by id."""
+    ascending: bool = False
+    """The least of `order` first instead; ties as before."""
 
     def fits(self, memory: Memory) -> bool:
         """Whether `memory`, as it is now, is one of them; `as_of_ms` and `after` are not looked at."""
@@ -249,7 +251,7 @@ class MemoryStore(Protocol):
         """The memories that fit `where` and hold a word of `text`, best first, ties by id.
 
         Words are compared by their stems, as beginnings of longer words and, where nobody wrote them so, as misspelled.
-        `where.text`, `where.after` and `where.order` are not looked at.
+        `where.text`, `where.after`, `where.order` and `where.ascending` are not looked at.
         """
         ...
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -145,39 +145,94 @@ def signed_in(
     return page
 
 
-def visit(page: Page, path: str) -> None:
+def visit(page: Page, path: str, *, still_ms: int = 200) -> None:
     """Go to another address of the page without loading it anew, as its own links do."""
     page.evaluate(
         "path => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')); }", path
     )
-    settle(page)
+    settle(page, still_ms=still_ms)
 
 
-SERIOUS = ("serious", "critical")
+# Nothing is off that is on by default, and the size of what is clicked is on, which by default is not. One exception: the list of
+# a combobox scrolls with its arrow keys, so it needs no place in the order of Tab.
+_EVERY_RULE = "{ resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } }"
+_COLOR_RULES = "{ resultTypes: ['violations'], runOnly: ['color-contrast', 'link-in-text-block'] }"
+_LAYOUT_RULES = _COLOR_RULES.replace("]", ", 'target-size', 'scrollable-region-focusable', 'region']")
+_REPEATED = "main :is(li, tr):nth-child(n + 13)"
+"""Of long lists the first twelve rows are looked at: the others are drawn by the same code."""
+_EXCEPT = (
+    "axe.configure({ rules: [{ id: 'scrollable-region-focusable', selector: '*:not([role=listbox] *)' }] })"
+)
 
 
-def serious_findings(page: Page, options: str = "{ resultTypes: ['violations'] }") -> list[str]:
-    """What axe has to say about a page that it was loaded into."""
-    result = page.evaluate(f"axe.run(document, {options})")
+def load_axe(page: Page, source: str) -> None:
+    """Load axe into a page; loading the page anew takes it out."""
+    page.evaluate(source)
+    page.evaluate(_EXCEPT)
+
+
+def findings(page: Page, *, inside: str = "", rules: str = _EVERY_RULE, dark: bool = False) -> list[str]:
+    """What axe has to say, of any impact, about a page that it was loaded into, or about a part of it.
+
+    `dark`: as it looks in dark, whatever it is in now.
+    """
+    where = f"{{ include: [{inside or 'html'!r}], exclude: [{_REPEATED!r}] }}"
+    run = f"axe.run({where}, {rules})"
+    result = page.evaluate(_IN_DARK.replace("RUN", run) if dark else run)
     return [
-        f"{one['id']}: {one['help']} at {node['target']}: {node.get('failureSummary', '')[:160]}"
+        f"{one['impact']} {one['id']}: {one['help']} at {node['target']}: {node.get('failureSummary', '')[:160]}"
         for one in result["violations"]
-        if one["impact"] in SERIOUS
         for node in one["nodes"][:3]
     ]
 
 
-def settle(page: Page, *, within_ms: int = 60_000) -> None:
-    """Wait until nothing is being loaded; the live stream stays open, so network silence is no sign."""
+_IN_DARK = """(async () => {
+  const { dataset } = document.documentElement;
+  const before = dataset.mantineColorScheme;
+  dataset.mantineColorScheme = 'dark';
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  try { return await RUN; } finally { dataset.mantineColorScheme = before; }
+})()"""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What was found about what a page shows, in both themes and at three widths."""
+
+    light: dict[str, list[str]] = field(default_factory=dict)
+    dark: dict[str, list[str]] = field(default_factory=dict)
+    sideways: dict[str, int] = field(default_factory=dict)
+
+    def look(self, page: Page, name: str, inside: str = "") -> None:
+        """Look at what is shown now, or at a part of it; the page, which axe was loaded into and which is light, is wide afterwards."""
+        for size in (WIDE, TABLET, NARROW):
+            page.set_viewport_size(size)
+            settle(page, still_ms=0)
+            place = f"{name} at {size['width']}"
+            # Between a wide window and a phone the same things stand elsewhere.
+            if found := findings(page, inside=inside, rules=_LAYOUT_RULES if size is TABLET else _EVERY_RULE):
+                self.light[place] = found
+            # What is said and how it is reached does not depend on colors.
+            if found := findings(page, inside=inside, rules=_COLOR_RULES, dark=True):
+                self.dark[place] = found
+            if (width := page.evaluate("document.documentElement.scrollWidth")) > size["width"]:
+                self.sideways[place] = width
+        page.set_viewport_size(WIDE)
+
+
+def settle(page: Page, *, within_ms: int = 60_000, still_ms: int = 200) -> None:
+    """Wait until nothing is being loaded, for `still_ms`; the live stream stays open, so network silence is no sign."""
     # Not `wait_for_function`: it needs eval, which the page's policy forbids.
     for _ in range(within_ms // 50):
         if page.evaluate(_SETTLED):
-            page.wait_for_timeout(200)
-            if page.evaluate(_SETTLED):
+            page.wait_for_timeout(still_ms)
+            if still_ms == 0 or page.evaluate(_SETTLED):
                 return
         page.wait_for_timeout(50)
     raise TimeoutError(f"{page.url} is still loading")
 
 
-_SETTLED = """document.querySelector('main h1, main h2') !== null
-  && document.querySelector('[aria-busy=true], [data-moving]') === null"""
+# After two frames: what a change of the size or of the theme draws is drawn by then.
+_SETTLED = """new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(
+  document.querySelector('main h1, main h2') !== null
+  && document.querySelector('[aria-busy=true], [data-moving]') === null))))"""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from e2e.web.driver import NARROW, serious_findings
 from tacit.api.agent_events import AGENT_ENDPOINTS
 from tacit.api.endpoints import ENDPOINTS
 
@@ -40,14 +39,3 @@ def test_an_operation_shows_its_fields_an_example_and_its_statuses(go):
     expect(operation.locator("tr").filter(has_text="user_words")).to_contain_text("verbatim from one prompt")
     expect(operation.locator(".statuses")).to_contain_text("holds a secret")
     expect(operation.locator(".statuses > div").filter(has_text="413")).to_have_count(1)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_axe_finds_nothing_serious_and_a_phone_need_not_scroll_sideways(go, axe_source, scheme, width):
-    page = go("/ui/api#list_memories")
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({**NARROW, "width": width})
-    page.evaluate(axe_source)
-    assert serious_findings(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width

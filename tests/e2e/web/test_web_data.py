@@ -9,7 +9,7 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from e2e.web.driver import serious_findings, served, settle, signed_in
+from e2e.web.driver import Looked, load_axe, served, settle, signed_in
 from tacit.app.holdout.holdout import merged, shard_of
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
@@ -17,6 +17,7 @@ from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
 from tacit.state.counted import Record
 from tacit.state.registry import HOLDOUT_SESSIONS
+from transcripts import exchange, write_transcript
 
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
@@ -197,6 +198,42 @@ def test_a_long_import_shows_how_far_it_is(own, own_home):
     page.locator("progress[max='300'][value='16']").wait_for()
 
 
+def test_past_sessions_are_shown_then_learned_from(own, own_home, tmp_path):
+    always = "From now on always run pytest with -q in this project."
+    for number, said in enumerate((always, "thanks, looks good")):
+        past = exchange("Why does pytest fail here?", "The package was not installed.", said)
+        write_transcript(tmp_path / f"s{number}.jsonl", *past, cwd=tmp_path, session=f"past{number}")
+    page = own("/ui/data/import")
+    part = page.get_by_role("region", name="Learn from past sessions")
+    part.get_by_role("textbox", name="File or folder").fill(str(tmp_path / "nothing"))
+    part.get_by_role("button", name="Show what it would read").click()
+    expect(part.get_by_role("alert")).to_contain_text("nothing")
+
+    part.get_by_role("textbox", name="File or folder").fill(str(tmp_path))
+    part.get_by_role("button", name="Show what it would read").click()
+    row = part.get_by_role("row").filter(has_text="claude-code")
+    expect(row.get_by_role("cell")).to_have_text(["2", "2", "4", "0"])
+    assert not any("pytest with -q" in text for text in contents(own_home))
+    part.get_by_role("button", name="Learn from 4 new prompts").click()
+    part.get_by_text("Learned 1 statement").wait_for()
+    assert any("pytest with -q" in text for text in contents(own_home))
+
+    part.get_by_role("button", name="Show what it would read").click()
+    expect(part.get_by_role("button", name="There is nothing new to learn from")).to_be_disabled()
+
+
+def test_a_file_that_is_too_large_to_upload_is_said_with_the_command_that_takes_it(own, tmp_path):
+    large = tmp_path / "history.db"
+    with large.open("wb") as file:
+        file.truncate(24_000_000)
+    page = own("/ui/data/import")
+    page.get_by_text("At most 23 MB; a larger one by its path on this machine").wait_for()
+    page.locator("input[type=file]").set_input_files(large)
+    alert = page.get_by_role("alert").filter(has_text="The file has 24 MB, and an upload ends at 23 MB")
+    alert.get_by_text("tacit import PATH").wait_for()
+    expect(page.get_by_role("button", name="Show what it would do")).to_be_disabled()
+
+
 def test_a_purge_shows_what_it_would_remove_and_asks(own, own_home):
     page = own("/ui/data/remove")
     page.get_by_role("textbox", name="Words").fill("The launch is in May.")
@@ -256,7 +293,7 @@ def test_a_backup_is_written_and_restored_while_tacit_goes_on(own, own_home, tmp
     page.locator("button.memory", has_text=CENTS).wait_for()  # still signed in
 
 
-def test_the_comparison_with_and_without_memory_says_what_is_clear(own):
+def test_the_comparison_with_and_without_memory_says_what_is_clear(own, axe_source):
     page = own("/ui/data/comparison")
     page.get_by_text("30 sessions with memory, 30 sessions without.").wait_for()
     row = page.get_by_role("row").filter(has_text="repeated failures")
@@ -266,13 +303,21 @@ def test_the_comparison_with_and_without_memory_says_what_is_clear(own):
     expect(page.get_by_role("row").filter(has_text="turns").get_by_role("cell").last).to_have_text(
         "no: it may be chance"
     )
+    looked = Looked()
+    load_axe(page, axe_source)
+    looked.look(page, "comparison", "main")
+    assert looked == Looked()
 
 
-def test_digests_tell_what_sessions_did(own):
+def test_digests_tell_what_sessions_did(own, axe_source):
     page = own("/ui/data/digests")
     digest = page.get_by_role("article", name="Digest of plain/refunds")
     digest.get_by_text("refunds run in the worker").wait_for()
     digest.get_by_text("open", exact=True).wait_for()
+    looked = Looked()
+    load_axe(page, axe_source)
+    looked.look(page, "digests", "main")
+    assert looked == Looked()
     digest.get_by_role("link", name="Open its memory").click()
     page.get_by_role("dialog").get_by_text("the refund webhook").first.wait_for()
 
@@ -304,15 +349,13 @@ def test_the_change_log_shows_words_filters_and_takes_one_change_back(own, own_h
     page.get_by_text("No change fits").wait_for()
 
 
-def test_the_palette_reaches_pages_actions_and_memories_by_keyboard(own, own_home, axe_source):
+def test_the_palette_reaches_pages_actions_and_memories_by_keyboard(own, own_home):
     page = own("/ui/memories")
     page.get_by_role("textbox", name="Search memories").focus()
     page.keyboard.press("Control+k")
     dialog = page.get_by_role("dialog", name="Find a page, an action or a memory")
     field = dialog.get_by_role("combobox", name="Find")
     expect(field).to_be_focused()
-    page.evaluate(axe_source)
-    assert serious_findings(page) == []
     page.keyboard.press("Tab")  # the focus stays inside
     assert page.evaluate("document.activeElement.closest('[role=dialog]') !== null")
     field.focus()

@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.sync_api import Route, expect
 
-from e2e.web.driver import settle, signed_in
+from e2e.web.driver import Looked, findings, load_axe, settle, signed_in
 
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
@@ -248,7 +248,7 @@ def test_the_playground_says_what_each_stage_keeps_and_stores_nothing(go, web_ho
     assert web_home.api("/v1/status")["store"]["traces"] == before
 
 
-def test_a_memory_says_why_a_prompt_does_not_give_it_and_what_lets_it_through(go, web_home, axe_source):
+def test_a_memory_says_why_a_prompt_does_not_give_it_and_what_lets_it_through(go, web_home):
     memory = memory_of(web_home, "Load tests run")
     page = go(f"/ui/memories/{memory['id']}")
     page.get_by_role("tab", name="Why not given?").click()
@@ -264,8 +264,6 @@ def test_a_memory_says_why_a_prompt_does_not_give_it_and_what_lets_it_through(go
     for remedy in same["remedies"]:
         assert remedy["text"] in shown
         assert all(step["command"] in shown for step in remedy["steps"])
-    found = page.evaluate(f"{axe_source}; axe.run(document, {{ resultTypes: ['violations'] }})")
-    assert [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")] == []
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert told.get_by_text("It is not given before this prompt").is_visible()
@@ -321,7 +319,9 @@ def test_sessions_lead_to_turns_and_graph_to_memories(go, web_home):
 
 
 @pytest.mark.parametrize("fetched_ahead", [True, False])
-def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(web_browser, tmp_path, fetched_ahead):
+def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(
+    web_browser, tmp_path, axe_source, fetched_ahead
+):
     from e2e.web.driver import served, signed_in
 
     home = tmp_path / "home"
@@ -337,11 +337,17 @@ def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(web_browser, tm
             page.reload()
             page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
             assert not page.evaluate(health)
+        looked = Looked()
+        load_axe(page, axe_source)
+        if fetched_ahead:
+            looked.look(page, "first steps")
         place.run("stop")
         notice = page.get_by_role("alert").filter(has_text="The daemon does not answer")
         notice.get_by_text("tacit ui").wait_for()  # nothing was clicked
         page.get_by_role("link", name="Health").click()
         page.get_by_text("Run `tacit ui` again.").first.wait_for()
+        looked.look(page, "away")  # with the notice, or alone where the code did not come
+        assert looked == Looked()
 
         # `tacit ui` opens another tab of the same browser; this one goes on without a click.
         started = json.loads(place.run("ui", "--json", "--port", str(place.port)).stdout)
@@ -354,7 +360,9 @@ def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(web_browser, tm
         page.context.close()
 
 
-def test_a_daemon_that_forgot_the_sign_in_lets_every_tab_in_with_the_next_one(web_browser, tmp_path):
+def test_a_daemon_that_forgot_the_sign_in_lets_every_tab_in_with_the_next_one(
+    web_browser, tmp_path, axe_source
+):
     from e2e.web.driver import served, signed_in
 
     home = tmp_path / "home"
@@ -364,6 +372,10 @@ def test_a_daemon_that_forgot_the_sign_in_lets_every_tab_in_with_the_next_one(we
         place.run("stop")
         started = json.loads(place.run("ui", "--json", "--port", str(place.port)).stdout)
         page.get_by_role("heading", name="Sign in from your terminal").wait_for()
+        looked = Looked()
+        load_axe(page, axe_source)
+        looked.look(page, "signed out")
+        assert looked == Looked()
         other = page.context.new_page()
         other.goto(started["url"])
         page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
@@ -432,8 +444,8 @@ def test_long_work_shows_how_far_it_is_and_is_found_again(web_browser, tmp_path,
         work = page.get_by_role("region", name="Renewing vectors")
         work.locator("progress[max='300']").wait_for()
         assert page.get_by_role("button", name="Renew vectors").get_attribute("aria-disabled") == "true"
-        found = page.evaluate(f"{axe_source}; axe.run(document, {{ resultTypes: ['violations'] }})")
-        assert [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")] == []
+        load_axe(page, axe_source)
+        assert findings(page) == []
         page.reload()
         work.get_by_text("300 vectors").wait_for(timeout=60_000)
         work.get_by_text("Renewed 300 vectors").wait_for(timeout=60_000)

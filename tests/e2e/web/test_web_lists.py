@@ -134,6 +134,19 @@ def test_columns_sort_and_say_which_date_they_show(go, web_home, depots):
     assert all(times.last.get_attribute("title").startswith("stored ") for times in dates)
     days = [times.first.inner_text() for times in dates]
     assert days == sorted(days, reverse=True)
+    head.get_by_role("button", name="stored").click()
+    expect(rows.first).to_contain_text("Depot Cork")
+    head.get_by_role("button", name="stored, newest first").click()
+    page.wait_for_url("**ascending=yes*")
+    head.get_by_role("button", name="stored, oldest first").wait_for()
+    settle(page)
+    oldest = web_home.api("/v1/memories?order=created&ascending=true&limit=8")["memories"]
+    shown = [row.locator(".memory-text").inner_text() for row in rows.all()[:8]]
+    assert [text.strip()[:30] for text in shown] == [one["content"][:30] for one in oldest]
+    page.reload()
+    expect(rows.first).to_contain_text(oldest[0]["content"][:30])
+    head.get_by_role("button", name="importance").click()
+    expect(page).not_to_have_url(re.compile("ascending"))
 
 
 def test_filters_are_kept_under_a_name(go, web_home, depots):
@@ -156,6 +169,20 @@ def test_filters_are_kept_under_a_name(go, web_home, depots):
     settle(page)
     page.get_by_role("button", name="Saved filters").click()
     expect(page.get_by_role("button", name="our depots", exact=True)).to_have_count(0)
+
+
+def test_a_list_that_comes_in_parts_is_shown_whole(go, page, web_home):
+    page.route("**/v1/projects*", lambda route: route.continue_(url=part_of(route.request.url)))
+    go("/ui/memories").get_by_role("textbox", name="Scope").click()
+    names = [row["project"]["name"] for row in web_home.api("/v1/projects")["projects"]]
+    assert len(names) > 1
+    for name in names:
+        page.get_by_role("option", name=re.compile(f"^{name} ")).wait_for()
+
+
+def part_of(url: str) -> str:
+    """The same question for one row at a time."""
+    return f"{url}{'&' if '?' in url else '?'}limit=1"
 
 
 def test_a_phone_shows_two_lines_of_a_memory(narrow_page, web_home):

@@ -7,83 +7,54 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.sync_api import expect
 
-from e2e.web.driver import NARROW, PAGES, TABLET, WIDE, serious_findings, settle, signed_in, visit
+from e2e.web.driver import NARROW, PAGES, Looked, load_axe, settle, signed_in
+from e2e.web.stops import close_all, stops
 
-DATA = ("export", "import", "remove", "backups", "comparison", "digests")
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
 
 
-def paths_of(served) -> dict[str, str]:
-    """All pages, and one each of what they lead to."""
-    traces = served.api("/v1/timeline?outcome=injected&surface=prompt&limit=1")["recalls"]
-    silent = served.api("/v1/timeline?outcome=silent&limit=1")["recalls"]
-    memory = served.api("/v1/memories?limit=1")["memories"][0]["id"]
-    host, _, session = traces[0]["session"].partition("/")
-    return {
-        **PAGES,
-        **{part: f"/ui/data/{part}" for part in DATA},
-        "trace": f"/ui/traces/{traces[0]['id']}",
-        "silence": f"/ui/traces/{silent[0]['id']}",
-        "memory": f"/ui/memories/{memory}",
-        "session": f"/ui/sessions/{host}/{session}",
-        "nowhere": "/ui/nowhere",
-    }
-
-
 @dataclass(slots=True)
 class Survey:
-    """What was found on a walk over all pages."""
+    """What was found on a walk over all stops."""
 
-    light: dict[str, list[str]] = field(default_factory=dict)
-    dark: dict[str, list[str]] = field(default_factory=dict)
-    sideways: dict[str, int] = field(default_factory=dict)
+    looked: Looked = field(default_factory=Looked)
     asked: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
 
 @pytest.fixture(scope="module")
 def survey(web_browser, web_home, axe_source) -> Survey:
-    """One walk for all questions about every page: each stop costs a second."""
+    """One walk for all questions about every stop, without loading the page anew."""
     found = Survey()
     page = signed_in(web_browser, web_home)
     page.on("request", lambda request: found.asked.append(request.url))
     page.reload()
     settle(page)
-    page.evaluate(axe_source)
-    for name, path in paths_of(web_home).items():
-        page.set_viewport_size(WIDE)
-        visit(page, path)
-        for size in (WIDE, TABLET, NARROW):
-            page.set_viewport_size(size)
-            page.emulate_media(color_scheme="light")
-            settle(page)
-            place = f"{name} at {size['width']}"
-            if serious := serious_findings(page):
-                found.light[place] = serious
-            page.emulate_media(color_scheme="dark")
-            # What is said and how it is reached does not depend on colors.
-            if serious := serious_findings(
-                page, "{ resultTypes: ['violations'], runOnly: ['color-contrast'] }"
-            ):
-                found.dark[place] = serious
-            if (width := page.evaluate("document.documentElement.scrollWidth")) > size["width"]:
-                found.sideways[place] = width
-    found.complaints = page.complaints
+    load_axe(page, axe_source)
+    for stop in stops(web_home):
+        stop.show(page)
+        found.looked.look(page, stop.name, stop.inside)
+        close_all(page)
+    page.set_viewport_size(NARROW)
+    page.get_by_role("button", name="Navigation").click()
+    page.get_by_role("dialog").wait_for()
+    found.looked.look(page, "navigation", "[role=dialog]")
+    found.complaints = page.complaints  # type: ignore[attr-defined]
     page.context.close()
     return found
 
 
-def test_no_page_has_a_serious_finding_of_axe_in_light(survey):
-    assert survey.light == {}
+def test_axe_finds_nothing_in_light(survey):
+    assert survey.looked.light == {}
 
 
-def test_no_page_has_too_little_contrast_in_dark(survey):
-    assert survey.dark == {}
+def test_axe_finds_nothing_about_colors_in_dark(survey):
+    assert survey.looked.dark == {}
 
 
-def test_no_page_scrolls_sideways(survey):
-    assert survey.sideways == {}
+def test_nothing_scrolls_sideways(survey):
+    assert survey.looked.sideways == {}
 
 
 def test_nothing_is_loaded_from_elsewhere(survey, web_home):

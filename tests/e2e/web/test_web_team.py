@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from e2e.drivers.machine import wait_for
 from e2e.drivers.site import Site
-from e2e.web.driver import NARROW, WIDE, Served, serious_findings, served, settle, signed_in, visit
+from e2e.web.driver import Looked, Served, load_axe, served, settle, signed_in, visit
 from tacit.client.daemon_client import DaemonClient
 from tacit.daemon.page.files import is_built
 from tacit.providers.embedding.fake import FakeEmbedder
@@ -397,32 +397,16 @@ def test_the_audit_log_goes_on_part_by_part(team):
 
 def test_the_pages_of_a_team_suit_everybody_in_both_themes_and_at_every_width(team, axe_source):
     team.ana.ask(team.ana.remember("Every import script is run twice."), team.core)
-    page = team.bo.page
-    page.reload()
-    settle(page)
-    page.evaluate(axe_source)
-    found: dict[str, list[str]] = {}
-    wide: dict[str, int] = {}
+    looked = Looked()
     for person in (team.bo, team.ana):
         page = person.page
         page.reload()
         settle(page)
-        page.evaluate(axe_source)
+        load_axe(page, axe_source)
         for part in ("", "/requests?every=true", "/members", "/audit"):
-            for theme in ("light", "dark"):
-                page.emulate_media(color_scheme=theme)
-                page.set_viewport_size(WIDE)
-                visit(page, f"/ui/team{part}")
-                if findings := serious_findings(page):
-                    found[f"{person.account} {part} {theme}"] = findings
-            for size in (MIDDLE, NARROW):
-                page.set_viewport_size(size)
-                settle(page)
-                if (width := page.evaluate("document.documentElement.scrollWidth")) > size["width"]:
-                    wide[f"{person.account} {part}"] = width
-        page.set_viewport_size(WIDE)
-        page.emulate_media(color_scheme="light")
-    assert (found, wide) == ({}, {})
+            visit(page, f"/ui/team{part}")
+            looked.look(page, f"{person.account} {part}")
+    assert looked == Looked()
 
 
 def test_the_keyboard_reaches_the_section_and_decides(team):

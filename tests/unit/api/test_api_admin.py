@@ -97,6 +97,17 @@ def test_lists_go_on_after_their_last_row_and_know_their_length(client, shop):
     used = ask(client, "GET", f"/v1/memories?{where}&order=importance")
     more = ask(client, "GET", f"/v1/memories?{where}&order=importance&cursor={used['next_cursor']}")
     assert len({one["id"] for one in (*used["memories"], *more["memories"])}) == 5
+    oldest = ask(client, "GET", f"/v1/memories?{where}&order=created&ascending=true")
+    later = ask(
+        client, "GET", f"/v1/memories?{where}&order=created&ascending=true&cursor={oldest['next_cursor']}"
+    )
+    times = [one["created_at_ms"] for one in (*oldest["memories"], *later["memories"])]
+    assert times == sorted(times)
+    assert len(times) == 5
+    refused = ask(client, "GET", "/v1/memories?ascending=true", status=422)
+    assert "order, where ascending is true" in refused["detail"]
+    found = ask(client, "GET", f"/v1/memories?{where}&text=tabs&order=created&ascending=true")["memories"]
+    assert [one["created_at_ms"] for one in found] == sorted(one["created_at_ms"] for one in found)
     assert ask(client, "GET", f"/v1/memories?{where}&tier=assistant")["total"] == 0
     assert ask(client, "GET", f"/v1/memories?{where}&pinned=false")["total"] == 5
 

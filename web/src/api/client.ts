@@ -143,6 +143,18 @@ export const api = createClient<paths>({
 });
 api.use(middleware);
 
+/** All rows of a list that comes part by part; `part` is asked with where to go on. */
+export async function allOf<P extends { next_cursor: string | null }, T>(part: (more: { cursor?: string }) => Promise<P>, rows: (of: P) => readonly T[]): Promise<T[]> {
+  const all: T[] = [];
+  let more: { cursor?: string } | null = {};
+  while (more !== null) {
+    const last: P = await part(more);
+    all.push(...rows(last));
+    more = last.next_cursor === null ? null : { cursor: last.next_cursor };
+  }
+  return all;
+}
+
 /** The body of an answer; problems were thrown before. */
 export async function body<T>(asked: Promise<{ data?: T }>): Promise<T> {
   const { data } = await asked;

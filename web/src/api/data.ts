@@ -1,6 +1,7 @@
 /** What the page asks for what leaves the store, comes in, is removed for good, is replaced, or was changed. */
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
-import { api, body, isRefusal } from "./client";
+import { useRef } from "react";
+import { allOf, api, body, isRefusal } from "./client";
 import { renewMemories } from "./queries";
 import { queryClient } from "./queryClient";
 import type { components } from "./schema";
@@ -86,6 +87,57 @@ async function forgetActive(id: string): Promise<void> {
   const { memory } = await body(api.GET("/v1/memories/{id}", path));
   if (memory.status === "active" || memory.status === "quarantined") await api.DELETE("/v1/memories/{id}", { params: { ...path.params, query: { reason: "import taken back on the page" } } });
 }
+
+// --- past sessions
+
+export interface PastAsked {
+  /** A file or folder; "" = where the agents found here keep their sessions. */
+  path: string;
+  since_ms: number;
+  subagents: boolean;
+  dry_run: boolean;
+}
+
+export interface PastReport {
+  hosts: { host: string; files: number; sessions: number; prompts: number; bad: number }[];
+  learned: number;
+  known: number;
+  errors: string[];
+  stopped: boolean;
+}
+
+/** Read past sessions, or look what would be read: one request for each file, so that it can be stopped between two. */
+export const usePastSessions = (tell: (done: number, whole: number) => void) => {
+  const stopped = useRef(false);
+  const work = useMutation({
+    mutationFn: async ({ path, since_ms, subagents, dry_run }: PastAsked): Promise<PastReport> => {
+      stopped.current = false;
+      tell(0, 0);
+      const files = await allOf((more) => body(api.GET("/v1/transcripts", { params: { query: { since_ms, ...(path !== "" && { path: [path] }), ...more } } })), (part) => part.transcripts);
+      const hosts = new Map<string, PastReport["hosts"][number]>();
+      const report: PastReport = { hosts: [], learned: 0, known: 0, errors: [], stopped: false };
+      for (const [done, file] of files.entries()) {
+        if (stopped.current) break;
+        tell(done, files.length);
+        const { data } = await api.POST("/v1/backfill", { body: { cwd: "", named: true, paths: [file.path], since_ms, subagents, dry_run, write_up: false, server: "" } });
+        report.learned += data!.added + data!.superseded;
+        report.known += data!.merged;
+        for (const { host, sessions, prompts, bad_lines, error } of data!.files) {
+          if (error !== "") report.errors.push(error);
+          if (sessions === 0) continue;
+          const one = hosts.get(host) ?? { host, files: 0, sessions: 0, prompts: 0, bad: 0 };
+          hosts.set(host, { host, files: one.files + 1, sessions: one.sessions + sessions, prompts: one.prompts + prompts, bad: one.bad + bad_lines });
+        }
+      }
+      return { ...report, hosts: [...hosts.values()].sort((a, b) => a.host.localeCompare(b.host)), stopped: stopped.current };
+    },
+    onSettled: (_, __, { dry_run }) => {
+      if (!dry_run) void queryClient.invalidateQueries();
+    },
+    meta: { quiet: true },
+  });
+  return { ...work, stop: () => { stopped.current = true; } };
+};
 
 // --- for good
 

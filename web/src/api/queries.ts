@@ -1,6 +1,6 @@
 /** Every question the page asks, in one place. The first word of a query's key is what `live` and changes renew. */
 import { infiniteQueryOptions, keepPreviousData, type InfiniteData, queryOptions, useInfiniteQuery, useMutation, useQueries, useQuery } from "@tanstack/react-query";
-import { api, body } from "./client";
+import { allOf, api, body } from "./client";
 import { queryClient } from "./queryClient";
 import { onTakenBack } from "../ui/said";
 import type { paths } from "./schema";
@@ -50,7 +50,7 @@ export function renewHealth() {
 export const useSeries = (sinceMs: number, bucket: "hour" | "day") => useQuery({ ...seriesOptions(sinceMs, bucket), placeholderData: keepPreviousData });
 
 export const useProjects = () =>
-  useQuery({ queryKey: ["projects"], queryFn: async () => (await body(api.GET("/v1/projects"))).projects, staleTime: 60_000 });
+  useQuery({ queryKey: ["projects"], queryFn: () => allOf((more) => body(api.GET("/v1/projects", { params: { query: more } })), (part) => part.projects), staleTime: 60_000 });
 
 const NONE: never[] = [];
 
@@ -170,6 +170,8 @@ export interface MemoryFilter {
   as_of_ms?: number;
   /** Left out = newest first, or with words the best match first. */
   order?: "created" | "updated" | "importance" | "used";
+  /** The least of `order` first. */
+  ascending?: boolean;
 }
 
 export const PAGE_ROWS = 100;
@@ -218,16 +220,31 @@ export const useMemory = (id: string | undefined) =>
     queryFn: async () => (await body(api.GET("/v1/memories/{id}", { params: { path: { id: id! } } }))).memory,
   });
 
-export const useHistory = (id: string) =>
-  useQuery({ queryKey: ["memory", id, "history"], queryFn: async () => (await body(api.GET("/v1/memories/{id}/history", { params: { path: { id } } }))).versions });
+/** The versions of a memory, the newest first, each with the one before and the reason of the change. */
+export const useVersions = (id: string) =>
+  useInfiniteQuery({
+    queryKey: ["memory", id, "versions"],
+    queryFn: ({ pageParam }) => body(api.GET("/v1/changes", { params: { query: { id, limit: 50, ...(pageParam !== "" && { cursor: pageParam }) } } })),
+    initialPageParam: "",
+    getNextPageParam: cursorOf,
+  });
 
 export const useRelations = (id: string) =>
-  useQuery({ queryKey: ["memory", id, "relations"], queryFn: () => body(api.GET("/v1/memories/{id}/relations", { params: { path: { id } } })) });
+  useQuery({
+    queryKey: ["memory", id, "relations"],
+    queryFn: () =>
+      allOf(
+        (more) => body(api.GET("/v1/memories/{id}/relations", { params: { path: { id }, query: more } })),
+        (part) => part.relations.map((relation) => ({ relation, other: part.memories.find((one) => one.id === (relation.source_id === id ? relation.target_id : relation.source_id)) })),
+      ),
+  });
 
 export const useExposures = (id: string) =>
-  useQuery({
+  useInfiniteQuery({
     queryKey: ["memory", id, "exposures"],
-    queryFn: async () => (await body(api.GET("/v1/memories/{id}/exposures", { params: { path: { id }, query: { limit: 50 } } }))).exposures,
+    queryFn: ({ pageParam }) => body(api.GET("/v1/memories/{id}/exposures", { params: { path: { id }, query: { limit: 50, ...(pageParam !== "" && { cursor: pageParam }) } } })),
+    initialPageParam: "",
+    getNextPageParam: cursorOf,
   });
 
 export function renewMemories() {

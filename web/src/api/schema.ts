@@ -9936,6 +9936,8 @@ export interface operations {
                 pinned?: boolean;
                 /** @description sort key, greatest first; ties newest first; default: `created` */
                 order?: "created" | "updated" | "importance" | "used";
+                /** @description least of the sort key first; needs `order` */
+                ascending?: boolean;
                 /**
                  * @description most memories in one answer
                  * @example 2

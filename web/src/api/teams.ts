@@ -1,6 +1,6 @@
 /** What the page asks and does about teams on a server. The daemon asks the server; only what is known in the home comes without it. */
 import { useInfiniteQuery, useMutation, useQueries, useQuery } from "@tanstack/react-query";
-import { api, body } from "./client";
+import { allOf, api, body } from "./client";
 import { renewMemories, statusOptions } from "./queries";
 import { queryClient } from "./queryClient";
 import type { Member, Team } from "./types";
@@ -35,7 +35,7 @@ export const useLogin = () => {
 
 export const useSync = () => useQuery({ queryKey: ["sync"], queryFn: async () => (await body(api.GET("/v1/sync"))).sync, refetchInterval: 15_000 });
 
-export const useDevices = () => useQuery({ queryKey: ["devices"], queryFn: async () => (await body(api.GET("/v1/sync/devices"))).devices });
+export const useDevices = () => useQuery({ queryKey: ["devices"], queryFn: () => allOf((more) => body(api.GET("/v1/sync/devices", { params: { query: more } })), (part) => part.devices) });
 
 export const useTeams = (enabled = true) =>
   useQuery({ enabled, queryKey: ["teams"], queryFn: async () => (await body(api.GET("/v1/teams"))).teams, staleTime: 30_000, refetchInterval: 60_000 });
@@ -52,7 +52,7 @@ export const useWaitingRequests = (): number => {
 
 const membersOf = (team: string) => ({
   queryKey: ["members", team],
-  queryFn: async () => (await body(api.GET("/v1/teams/members", { params: { query: { team } } }))).members,
+  queryFn: () => allOf((more) => body(api.GET("/v1/teams/members", { params: { query: { team, ...more } } })), (part) => part.members),
   staleTime: 30_000,
 });
 
@@ -65,7 +65,7 @@ export const useMemberCounts = (teams: readonly Team[]): (number | undefined)[] 
 export const useRequests = (team: string, every: boolean) =>
   useQuery({
     queryKey: ["share-requests", team, every],
-    queryFn: async () => (await body(api.GET("/v1/teams/requests", { params: { query: { team, every } } }))).requests,
+    queryFn: () => allOf((more) => body(api.GET("/v1/teams/requests", { params: { query: { team, every, ...more } } })), (part) => part.requests),
     staleTime: 0,
     refetchInterval: 15_000,
   });
@@ -75,7 +75,7 @@ export const useTeamMemories = (team: string, enabled: boolean) =>
   useQuery({
     enabled,
     queryKey: ["memories", "team", team],
-    queryFn: async () => (await body(api.GET("/v1/memories", { params: { query: { source: `team ${team}`, status: ["all"], limit: 500 } } }))).memories,
+    queryFn: () => allOf((more) => body(api.GET("/v1/memories", { params: { query: { source: `team ${team}`, status: ["all"], limit: 500, ...more } } })), (part) => part.memories),
   });
 
 const AUDIT_ROWS = 50;

@@ -53,12 +53,12 @@ export function Shell() {
         <Brand />
         <Tools openHelp={helpBox.open} openPalette={() => setPalette(true)} />
       </header>
-      <aside className="rail">
+      <header className="rail">
         <Brand />
         <Places />
         <Tools openHelp={helpBox.open} openPalette={() => setPalette(true)} />
-      </aside>
-      <Drawer opened={opened} onClose={drawer.close} size={260} title={<Brand />} closeButtonProps={{ "aria-label": "Close" }}>
+      </header>
+      <Drawer opened={opened} onClose={drawer.close} size={260} title={<Brand />}>
         <Places />
       </Drawer>
       <main id="main" ref={main} tabIndex={-1} className="main" data-moving={moving || undefined}>

@@ -1,4 +1,4 @@
-import { Kbd, Modal, Table } from "@mantine/core";
+import { Kbd, Modal, SimpleGrid, Table } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import { useNavigate } from "react-router";
 import { takeBackLast } from "../ui/said";
@@ -52,25 +52,31 @@ const MORE: [string[], string][] = [
 
 export function ShortcutHelp({ opened, close }: { opened: boolean; close: () => void }) {
   return (
-    <Modal opened={opened} onClose={close} title="Keyboard shortcuts" size="sm" closeButtonProps={{ "aria-label": "Close" }}>
-      <Table verticalSpacing={5} withRowBorders={false}>
-        <Table.Tbody>
-          {PLACES.map((place) => (
-            <Row key={place.to} keys={["g", place.key]} words={place.label} />
-          ))}
-          {MORE.map(([keys, words]) => (
-            <Row key={words} keys={keys} words={words} />
-          ))}
-        </Table.Tbody>
-      </Table>
+    <Modal opened={opened} onClose={close} title="Keyboard shortcuts" size="xl">
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg" verticalSpacing={0}>
+        <Keys rows={PLACES.map((place) => [["g", place.key], place.label])} width={70} />
+        <Keys rows={MORE} width={132} />
+      </SimpleGrid>
     </Modal>
   );
 }
 
-function Row({ keys, words }: { keys: string[]; words: string }) {
+function Keys({ rows, width }: { rows: [string[], string][]; width: number }) {
+  return (
+    <Table verticalSpacing={5} withRowBorders={false}>
+      <Table.Tbody>
+        {rows.map(([keys, words]) => (
+          <Row key={words} keys={keys} words={words} width={width} />
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+function Row({ keys, words, width }: { keys: string[]; words: string; width: number }) {
   return (
     <Table.Tr>
-      <Table.Td w={150}>
+      <Table.Td w={width}>
         {keys.map((key) => (
           <Kbd key={key} mr={4}>
             {key}

@@ -32,7 +32,7 @@ export function Confirm({ name, label = name, title, text, does = name, bad = fa
       <Button variant="default" {...(bad && { c: "var(--bad)" })} {...button} onClick={open} aria-label={label}>
         {name}
       </Button>
-      <Modal opened={opened} onClose={() => setOpened(false)} title={title} size="md" closeButtonProps={{ "aria-label": "Close" }}>
+      <Modal opened={opened} onClose={() => setOpened(false)} title={title} size="md">
         <Stack gap="sm">
           <Text size="sm">{text}</Text>
           {children}

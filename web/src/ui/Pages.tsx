@@ -4,11 +4,13 @@ import type { ReactNode } from "react";
 import { Answer } from "./Answer";
 
 /** A list that comes part by part: its rows so far and a way to the older ones, or what stands where there are none. */
-export function Pages<P, T>({ of, rows, waiting, empty, children }: {
+export function Pages<P, T>({ of, rows, waiting, empty, bare = false, children }: {
   of: UseInfiniteQueryResult<InfiniteData<P>>;
   rows: (page: P) => T[];
   waiting?: number;
   empty: ReactNode;
+  /** Without a frame of its own. */
+  bare?: boolean;
   children: (rows: T[]) => ReactNode;
 }) {
   return (
@@ -17,7 +19,7 @@ export function Pages<P, T>({ of, rows, waiting, empty, children }: {
         const all = data.pages.flatMap(rows);
         if (all.length === 0) return empty;
         return (
-          <div className="panel flush">
+          <div className={bare ? undefined : "panel flush"}>
             {children(all)}
             {of.hasNextPage && (
               <div className="more">

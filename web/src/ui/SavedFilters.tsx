@@ -39,7 +39,7 @@ export function SavedFilters() {
           </ActionIcon>
         </Tooltip>
       </Popover.Target>
-      <Popover.Dropdown>
+      <Popover.Dropdown aria-label="Saved filters">
         <ul className="saved-filters">
           {saved.map((one) => (
             <li key={one.name}>

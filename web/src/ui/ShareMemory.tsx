@@ -36,7 +36,7 @@ export function ShareMemory({ memory, close, first }: Props) {
     }
   };
   return (
-    <Modal opened onClose={close} title="Share with a team" size="md" closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened onClose={close} title="Share with a team" size="md">
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -28,5 +28,5 @@ export function useFilters() {
     agreed.current = words;
     setText(words);
   }, [words]);
-  return { params, put, text, setText, words };
+  return { params, setParams, put, text, setText, words };
 }

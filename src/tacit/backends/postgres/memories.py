@@ -31,10 +31,10 @@ _INDEXED_CHARS = 200
 """So many characters at the beginning of a statement are in the index of those that wait."""
 _INDEXED_STATUSES = (("active",), ("quarantined",))
 _ORDERS = {
-    "created": "created_at_ms DESC, id",
-    "updated": "updated_at_ms DESC, created_at_ms DESC, id",
-    "importance": "importance DESC, created_at_ms DESC, id",
-    "used": "use_count DESC, created_at_ms DESC, id",
+    "created": "created_at_ms {way}, id",
+    "updated": "updated_at_ms {way}, created_at_ms DESC, id",
+    "importance": "importance {way}, created_at_ms DESC, id",
+    "used": "use_count {way}, created_at_ms DESC, id",
 }
 
 _GET = (
@@ -115,9 +115,10 @@ def list_memories(
         first = max(offset, 0)
         return tuple(in_order(matches, where)[first : first + limit])
     tests, values = conditions(transaction, where, scope)
+    order = _ORDERS[where.order].format(way="ASC" if where.ascending else "DESC")
     rows = transaction.rows(
         f"SELECT body, use_count, shown_count FROM memories WHERE {tests}"
-        f" ORDER BY {_ORDERS[where.order]} LIMIT %(limit)s OFFSET %(offset)s",
+        f" ORDER BY {order} LIMIT %(limit)s OFFSET %(offset)s",
         {**values, "limit": limit, "offset": max(offset, 0)},
     )
     return tuple(decode_memory(body, uses, shown) for body, uses, shown in rows)

@@ -123,7 +123,8 @@ def _list(
     past = where.as_of_ms is not None
     created, name = _column("created_at_ms", past=past), _column("id", past=past)
     first = _ORDERS[where.order][past]
-    order = f"{created} DESC, {name}" if not first else f"{first} DESC, {created} DESC, {name}"
+    way = "ASC" if where.ascending else "DESC"
+    order = f"{created} {way}, {name}" if not first else f"{first} {way}, {created} DESC, {name}"
     return connection.execute(
         f"SELECT {columns} FROM {table} WHERE {' AND '.join(tests)} ORDER BY {order} LIMIT :limit OFFSET :offset",
         values,

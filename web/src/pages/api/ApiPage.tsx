@@ -1,5 +1,5 @@
 import "./api.css";
-import { Code, CopyButton, Table, TextInput, UnstyledButton } from "@mantine/core";
+import { Code, CopyButton, TextInput, UnstyledButton } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useState } from "react";
@@ -8,6 +8,8 @@ import { api, body } from "../../api/client";
 import { Answer } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
 import { Head } from "../../ui/Head";
+import { Rows } from "../../ui/Rows";
+import { Words } from "../../ui/Words";
 import { plural } from "../../ui/words";
 import { answerOf, commandOf, type Document, fieldsOf, type Operation, operationsOf, resolved } from "./document";
 
@@ -59,7 +61,7 @@ function OneOperation({ document, operation }: { document: Document; operation: 
   return (
     <details id={operation.operationId} className="operation" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <b className="method">{operation.method}</b> <code>{operation.path}</code> <span>{operation.summary}</span>
+        <b className="method">{operation.method}</b> <code>{operation.path}</code> <span><Words text={operation.summary} /></span>
       </summary>
       {open && <Details document={document} operation={operation} />}
     </details>
@@ -74,21 +76,16 @@ function Details({ document, operation }: { document: Document; operation: Opera
       {operation.description.split("\n\n").map((paragraph) => <p key={paragraph}><Words text={paragraph} /></p>)}
       <p className="sub">Operation id: <code>{operation.operationId}</code></p>
       {fields.length > 0 && (
-        <Table.ScrollContainer minWidth={560} scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Fields" } }}>
-          <Table>
-            <Table.Thead><Table.Tr><Table.Th>field</Table.Th><Table.Th>in</Table.Th><Table.Th>values</Table.Th><Table.Th>meaning</Table.Th></Table.Tr></Table.Thead>
-            <Table.Tbody>
-              {fields.map((field) => (
-                <Table.Tr key={field.name}>
-                  <Table.Td><code>{field.name}</code>{field.required && " (required)"}</Table.Td>
-                  <Table.Td>{field.where}</Table.Td>
-                  <Table.Td>{field.type}</Table.Td>
-                  <Table.Td><Words text={field.description} /></Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <Rows name="Fields" columns={["field", "in", "values", "meaning"]}>
+          {fields.map((field) => (
+            <tr key={field.name}>
+              <th scope="row"><code>{field.name}</code>{field.required && " (required)"}</th>
+              <td data-name="in">{field.where}</td>
+              <td data-name="values">{field.type}</td>
+              <td data-name="meaning"><span><Words text={field.description} /></span></td>
+            </tr>
+          ))}
+        </Rows>
       )}
       <Block title="Request" text={commandOf(document, operation)} />
       {answer !== undefined && <Block title="Answer" text={answer} />}
@@ -117,9 +114,4 @@ function Block({ title, text }: { title: string; text: string }) {
       <Code block tabIndex={0} aria-label={title}>{text}</Code>
     </>
   );
-}
-
-/** A text of the document: what stands between backticks is code. */
-function Words({ text }: { text: string }) {
-  return text.split("`").map((part, number) => (number % 2 === 1 ? <code key={number}>{part}</code> : part));
 }

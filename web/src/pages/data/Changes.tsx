@@ -2,14 +2,15 @@ import { Button, Select, TextInput } from "@mantine/core";
 import { Link, useSearchParams } from "react-router";
 import { type ChangeFilter, useChangeLog } from "../../api/data";
 import { useProjects } from "../../api/queries";
-import type { ChangeEntry, Memory } from "../../api/types";
+import type { ChangeEntry } from "../../api/types";
 import { Difference } from "../../ui/Difference";
+import { differencesOf } from "../../ui/differences";
 import { Empty } from "../../ui/Empty";
 import { Kind } from "../../ui/Kind";
 import { Pages } from "../../ui/Pages";
 import { briefOf, takeBack } from "../../ui/said";
 import { State } from "../../ui/State";
-import { countOf, dayOf, plural, scopeOf, timeOf, wordsOf } from "../../ui/words";
+import { countOf, dayOf, plural, scopeOf, timeOf } from "../../ui/words";
 
 const DAY_MS = 86_400_000;
 const SHOWN = 4;
@@ -144,18 +145,4 @@ function Entry({ entry: { memory, before, reason } }: { entry: ChangeEntry }) {
       </p>
     </div>
   );
-}
-
-/** What else a change did, in words. */
-function differencesOf(before: Memory, after: Memory): string[] {
-  const told: [string, string, string][] = [
-    ["kind", wordsOf(before.kind), wordsOf(after.kind)],
-    ["scope", scopeOf(before.scope), scopeOf(after.scope)],
-    ["importance", before.importance.toFixed(2), after.importance.toFixed(2)],
-    ["sensitivity", before.sensitivity, after.sensitivity],
-    ["pinned", before.pinned ? "yes" : "no", after.pinned ? "yes" : "no"],
-    ["applies", before.trigger.phrases.join("; "), after.trigger.phrases.join("; ")],
-    ["said by", before.provenance.speaker, after.provenance.speaker],
-  ];
-  return told.filter(([, was, is]) => was !== is).map(([name, was, is]) => `${name}: ${was === "" ? "nothing" : was} → ${is === "" ? "nothing" : is}`);
 }

@@ -1,4 +1,4 @@
-import { Alert, Button, Checkbox, FileInput, Group, Radio, Select, Stack, TextInput } from "@mantine/core";
+import { Alert, Button, Checkbox, Code, FileInput, Group, Radio, Select, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { Link } from "react-router";
 import { type ImportAsked, useImport, useImportProgress, useUndoImport } from "../../api/data";
@@ -9,6 +9,7 @@ import { say } from "../../ui/said";
 import { Difference } from "../../ui/Difference";
 import { countOf, plural } from "../../ui/words";
 import { ProjectSelect } from "./DataPage";
+import { PastSessions } from "./PastSessions";
 
 const TOOLS = ["rules", "memory-md", "sugar", "mcp-memory-service", "claude-mem", "mem0", "basic-memory", "memory-bank"];
 const FATES: [ImportLine["action"], string][] = [
@@ -16,7 +17,7 @@ const FATES: [ImportLine["action"], string][] = [
   ["forget", "forgotten"], ["removed", "deleted from the file"], ["skip", "left out"], ["unchanged", "as before"],
 ];
 const SHOWN = 40;
-const MOST_BYTES = 23_000_000;
+const MOST_BYTES = 23_000_000; // what a request holds with the bytes of a database in it
 
 type Options = Pick<ImportAsked, "mine" | "universal" | "any_project" | "again" | "forget_removed" | "cwd" | "project" | "tool">;
 
@@ -67,9 +68,13 @@ export function Import() {
           {here ? (
             <TextInput label="Path" placeholder="/home/you/.mem0/history.db" value={path} onChange={(event) => { setPath(event.currentTarget.value); again(); }} />
           ) : (
-            <FileInput label="File" size="xs" placeholder="Choose a file" styles={{ placeholder: { color: "var(--ink-3)" } }} clearable clearButtonProps={{ "aria-label": "Take the file away" }} value={file} onChange={(chosen) => { setFile(chosen); again(); }} />
+            <FileInput label="File" description={`At most ${MOST_BYTES / 1e6} MB; a larger one by its path on this machine`} size="xs" placeholder="Choose a file" styles={{ placeholder: { color: "var(--ink-3)" } }} clearable clearButtonProps={{ "aria-label": "Take the file away" }} value={file} onChange={(chosen) => { setFile(chosen); again(); }} />
           )}
-          {large && <Alert color="orange">This file is too large to be uploaded. Name its path on this machine instead.</Alert>}
+          {large && (
+            <Alert color="orange" title={`The file has ${Math.ceil(file.size / 1e6)} MB, and an upload ends at ${MOST_BYTES / 1e6} MB`}>
+              Choose “A file or folder on this machine” above, or run <Code>tacit import PATH --dry-run</Code> in a terminal.
+            </Alert>
+          )}
           <details>
             <summary>Options</summary>
             <div className="data-form">
@@ -109,6 +114,7 @@ export function Import() {
           </Panel>
         )
       )}
+      <PastSessions />
     </div>
   );
 }

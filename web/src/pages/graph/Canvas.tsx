@@ -44,7 +44,7 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
         x: far * Math.cos(angle),
         y: far * Math.sin(angle),
         size: (graph.nodes.length < 400 ? 4 : 2.4) + 1.4 * Math.sqrt(degree.get(node.id) ?? 0) + 2 * node.importance,
-        label: shortened(node.label),
+        label: shortened(node.label, element.clientWidth < 600 ? 22 : 38),
         words: node.label,
         color: colour(`--${lifeOf(kinds.find((kind) => kind.name === node.kind))}`),
         alone: !degree.has(node.id),
@@ -84,6 +84,7 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
       graph.nodes.forEach((node, at) => {
         picture.mergeNodeAttributes(node.id, { x: data.positions[2 * at]!, y: data.positions[2 * at + 1]! });
       });
+      if (graph.nodes.length <= SEEN_WHOLE) sigma.setCustomBBox(withRoom(data.positions, element));
       onProgress(Math.min(1, data.done));
     };
     worker.postMessage({
@@ -113,6 +114,16 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
   return <div ref={box} className="graph-canvas" role="img" aria-label={`${graph.nodes.length} memories and ${graph.edges.length} relations; the list beside it holds the same`} />;
 }
 
-function shortened(label: string): string {
-  return label.length <= 38 ? label : `${label.slice(0, 36).trimEnd()}…`;
+/** The box of all nodes, with room for a name at the right of the last one. */
+function withRoom(positions: FromLayout["positions"], element: HTMLElement): { x: [number, number]; y: [number, number] } {
+  const [xs, ys] = [0, 1].map((axis) => Array.from(positions).filter((_, at) => at % 2 === axis)) as [number[], number[]];
+  const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const room = element.clientWidth < 600 ? 140 : 240;
+  const wide = (right - left) / Math.max(1, element.clientWidth - room);
+  const tall = (high - low) / Math.max(1, element.clientHeight);
+  return { x: [left, right + room * Math.max(wide, tall)], y: [low, high] };
+}
+
+function shortened(label: string, most: number): string {
+  return label.length <= most ? label : `${label.slice(0, most - 2).trimEnd()}…`;
 }

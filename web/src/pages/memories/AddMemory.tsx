@@ -20,7 +20,7 @@ export function AddMemory({ opened, close }: { opened: boolean; close: () => voi
   const projects = useProjects();
   const kinds = useKinds();
   return (
-    <Modal opened={opened} onClose={close} title="Remember something" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={opened} onClose={close} title="Remember something" size="lg">
       <form
         className="form"
         onSubmit={(event) => {

@@ -32,7 +32,7 @@ const ORDERS = [
 
 export function Component() {
   const { id } = useParams();
-  const { params, put, text, setText, words } = useFilters();
+  const { params, setParams, put, text, setText, words } = useFilters();
   const navigate = useNavigate();
   const [adding, setAdding] = useState(false);
   const projects = useProjects();
@@ -43,10 +43,12 @@ export function Component() {
   const status = (params.get("status") ?? "active") as Status | "all";
   const searching = words !== "";
   const order = params.get("order") ?? (searching ? "best" : "created");
+  const ascending = order !== "best" && params.get("ascending") === "yes";
   const sensitivity = params.get("sensitivity") as Sensitivity | null;
   const asOf = params.get("as_of");
   const filter: MemoryFilter = {
-    ...(order !== "best" && (order !== "created" || searching) && { order: order as NonNullable<MemoryFilter["order"]> }),
+    ...(order !== "best" && (order !== "created" || searching || ascending) && { order: order as NonNullable<MemoryFilter["order"]> }),
+    ...(ascending && { ascending }),
     status: [status],
     ...(searching && { text: words }),
     ...(kinds.length > 0 && { kind: kinds }),
@@ -55,11 +57,21 @@ export function Component() {
     ...(asOf !== null && { as_of_ms: Number(asOf) }),
   };
 
+  const sort = (to: string, least: boolean) =>
+    setParams(
+      (now) => {
+        now.set("order", to);
+        if (least) now.set("ascending", "yes");
+        else now.delete("ascending");
+        return now;
+      },
+      { replace: true },
+    );
   const open = (memoryId: string | undefined) => void navigate({ pathname: memoryId === undefined ? "/memories" : `/memories/${memoryId}`, search: params.toString() });
 
   return (
     <>
-      <Head title="Memories" text={asOf === null ? "Everything on record. Nothing is ever lost: each change is a version that can be taken back." : `As it was known, and held, on ${whenOf(Number(asOf))}.`}>
+      <Head title="Memories" text={asOf === null ? "Everything on record. Each change is a version that can be taken back." : `As it was known, and held, on ${whenOf(Number(asOf))}.`}>
         {own !== undefined && (
           <Tooltip label={own.title}>
             <Button variant="default" leftSection={<IconArrowBackUp size={15} />} onClick={() => void takeBackLast()}>
@@ -72,8 +84,8 @@ export function Component() {
         </Button>
       </Head>
       <div className="filters" role="search">
-        <TextInput data-search aria-label="Search memories" placeholder="Search: words in any order" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={270} />
-        <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind" : ""} data={known.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={170} />
+        <TextInput data-search aria-label="Search memories" placeholder="Search: words in any order" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={220} />
+        <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind" : ""} data={known.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={150} />
         <Select
           aria-label="Scope"
           placeholder="Every scope"
@@ -81,15 +93,15 @@ export function Component() {
           data={[{ value: "universal", label: "universal" }, ...(projects.data ?? []).map((row) => ({ value: row.scope, label: `${row.project.name} (${row.active})` }))]}
           value={scope}
           onChange={(value) => put("scope", value)}
-          w={180}
+          w={160}
         />
-        <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value)} w={150} allowDeselect={false} />
+        <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value)} w={140} allowDeselect={false} />
         <Select aria-label="Sensitivity" placeholder="Every sensitivity" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => put("sensitivity", value)} w={160} />
-        <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching)} value={order} onChange={(value) => put("order", value)} w={150} allowDeselect={false} />
+        <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching)} value={order} onChange={(value) => value !== null && sort(value, false)} w={150} allowDeselect={false} />
         <AsOf value={asOf} set={(value) => put("as_of", value)} />
         <SavedFilters />
       </div>
-      <MemoryList filter={filter} order={order} setOrder={(value) => put("order", value)} chosen={id} open={open} filtered={searching || kinds.length > 0 || scope !== null || status !== "active" || sensitivity !== null || asOf !== null} />
+      <MemoryList filter={filter} order={order} ascending={ascending} setOrder={sort} chosen={id} open={open} filtered={searching || kinds.length > 0 || scope !== null || status !== "active" || sensitivity !== null || asOf !== null} />
       <MemoryDrawer id={id} close={() => open(undefined)} open={open} />
       <AddMemory opened={adding} close={() => setAdding(false)} />
     </>
@@ -107,7 +119,7 @@ function AsOf({ value, set }: { value: string | null; set: (value: string | null
           </ActionIcon>
         </Tooltip>
       </Popover.Target>
-      <Popover.Dropdown>
+      <Popover.Dropdown aria-label="As of another time">
         <TextInput type="datetime-local" label="As of" value={local} onChange={(event) => set(event.currentTarget.value === "" ? null : String(new Date(event.currentTarget.value).getTime()))} />
         {value !== null && (
           <Button mt={8} variant="default" onClick={() => set(null)}>

@@ -32,7 +32,6 @@ export function MemoryDrawer({ id, close, open }: Props) {
       position="right"
       size={580}
       title={<span className="faint">Memory</span>}
-      closeButtonProps={{ "aria-label": "Close" }}
       overlayProps={{ backgroundOpacity: 0.25 }}
       transitionProps={{ duration: 120 }}
     >

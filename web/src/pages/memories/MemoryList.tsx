@@ -17,10 +17,10 @@ const LOOSE = <IconPin size={15} />;
 const ROW_PX = 38;
 const PHONE_ROW_PX = 64;
 const SORTED = [
-  { order: "importance", name: "importance", about: "most important first" },
-  { order: "used", name: "used", about: "most used first" },
-  { order: "updated", name: "changed", about: "changed last first" },
-  { order: "created", name: "stored", about: "newest first" },
+  { order: "importance", name: "importance", most: "most important first", least: "least important first" },
+  { order: "used", name: "used", most: "most used first", least: "least used first" },
+  { order: "updated", name: "changed", most: "changed last first", least: "unchanged for longest first" },
+  { order: "created", name: "stored", most: "newest first", least: "oldest first" },
 ] as const;
 const MOST_FOUND = 200; // where a search ends
 const OVERSCAN = 12;
@@ -30,13 +30,14 @@ interface Props {
   filter: MemoryFilter;
   filtered: boolean;
   order: string;
-  setOrder: (order: string) => void;
+  ascending: boolean;
+  setOrder: (order: string, ascending: boolean) => void;
   chosen: string | undefined;
   open: (id: string) => void;
 }
 
 /** All memories as one long list of which only what is looked at is asked for and drawn. */
-export function MemoryList({ filter, filtered, order, setOrder, chosen, open: openNow }: Props) {
+export function MemoryList({ filter, filtered, order, ascending, setOrder, chosen, open: openNow }: Props) {
   const open = useStable(openNow);
   const rowPx = useMediaQuery("(max-width: 860px)", undefined, { getInitialValueInEffect: false }) === true ? PHONE_ROW_PX : ROW_PX;
   const [picked, setPicked] = useState<ReadonlyMap<string, Memory>>(new Map());
@@ -128,7 +129,7 @@ export function MemoryList({ filter, filtered, order, setOrder, chosen, open: op
       <Empty title="Nothing is remembered yet" text="State something yourself, or let a project's rule files be read." command={'tacit remember "Run make lint before every commit." --when commit\ntacit init'} />
     );
   return (
-    <div className="panel flush memories">
+    <div className="panel flush memories" data-order={order}>
       {picked.size > 0 && <Bulk picked={[...picked.values()].map((one) => latest.get(one.id) ?? one)} filter={filter} total={total ?? 0} pick={(memories) => setPicked(new Map(memories.map((one) => [one.id, one])))} />}
       <div className="memory-head">
         <span>kind</span>
@@ -137,12 +138,16 @@ export function MemoryList({ filter, filtered, order, setOrder, chosen, open: op
           {filter.text && total === MOST_FOUND && ", the best matches; add words to find others"}
         </span>
         <span>scope</span>
-        {SORTED.map((one) => (
-          <button key={one.order} type="button" aria-pressed={order === one.order} title={one.about} onClick={() => setOrder(one.order)}>
-            {one.name}
-            {order === one.order && <span aria-hidden> ↓</span>}
-          </button>
-        ))}
+        {SORTED.map((one) => {
+          const sorted = order === one.order;
+          const least = sorted && !ascending; // what a click shows: the other way round if it is sorted by this already
+          return (
+            <button key={one.order} type="button" aria-pressed={sorted} aria-label={sorted ? `${one.name}, ${ascending ? one.least : one.most}` : one.name} title={`Show the ${least ? one.least : one.most}`} onClick={() => setOrder(one.order, least)}>
+              {one.name}
+              {sorted && <span aria-hidden> {ascending ? "↑" : "↓"}</span>}
+            </button>
+          );
+        })}
       </div>
       <div className="memory-box" ref={box} tabIndex={-1}>
         <ul style={{ height: rows.getTotalSize() }} aria-busy={total === undefined} aria-label={total === undefined ? "Loading" : `${total} memories`}>

@@ -1,9 +1,11 @@
 import { Link } from "react-router";
-import { useExposures, useHistory, useRelations } from "../../api/queries";
+import { useExposures, useRelations, useVersions } from "../../api/queries";
 import type { Memory } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Difference } from "../../ui/Difference";
+import { differencesOf } from "../../ui/differences";
 import { Kind } from "../../ui/Kind";
+import { Pages } from "../../ui/Pages";
 import { SurfaceMark } from "../../ui/SurfaceMark";
 import { percentOf, scopeOf, whenOf, wordsOf } from "../../ui/words";
 
@@ -83,9 +85,9 @@ export function About({ memory, open }: { memory: Memory; open: (id: string) => 
         {memory.importance.toFixed(2)}, confidence {memory.confidence.toFixed(2)}
         {memory.pinned && ", pinned"}
       </dd>
-      <dt>said, used</dt>
+      <dt>figures</dt>
       <dd className="num">
-        {memory.frequency} ×, in {memory.use_count} of {memory.shown_count} sessions that got it; {memory.tokens} tokens
+        said {memory.frequency} ×, used in {memory.use_count}{memory.shown_count >= memory.use_count && ` of ${memory.shown_count}`} sessions; {memory.tokens} tokens
       </dd>
       {memory.files.length > 0 && (
         <>
@@ -125,42 +127,32 @@ export function About({ memory, open }: { memory: Memory; open: (id: string) => 
 
 export function Versions({ id }: { id: string }) {
   return (
-    <Answer of={useHistory(id)}>
-      {(versions) => {
-        const newest = [...versions].reverse();
-        return (
-          <ol className="versions">
-            {newest.map((version, at) => {
-              const before = newest[at + 1];
-              return (
-                <li key={`${version.updated_at_ms}-${at}`}>
-                  <p className="faint">
-                    {whenOf(version.updated_at_ms)} {before !== undefined && before.status !== version.status && `· ${version.status}`}
-                    {before !== undefined && before.kind !== version.kind && ` · ${wordsOf(version.kind)}`}
-                  </p>
-                  <p>{before === undefined || before.content === version.content ? version.content : <Difference before={before.content} after={version.content} />}</p>
-                </li>
-              );
-            })}
-          </ol>
-        );
-      }}
-    </Answer>
+    <Pages of={useVersions(id)} rows={(page) => page.changes} waiting={6} empty={<p className="sub">Nothing was written about it.</p>} bare>
+      {(changes) => (
+        <ol className="versions">
+          {changes.map(({ memory, before, reason, at_ms, change_id }) => (
+            <li key={change_id + at_ms}>
+              <p className="faint">{[whenOf(at_ms), reason, ...(before === null ? [] : differencesOf(before, memory))].join(" · ")}</p>
+              {before === null ? <p>{memory.content}</p> : before.content !== memory.content && <p><Difference before={before.content} after={memory.content} /></p>}
+            </li>
+          ))}
+        </ol>
+      )}
+    </Pages>
   );
 }
 
 export function Relations({ id, open }: { id: string; open: (id: string) => void }) {
   return (
     <Answer of={useRelations(id)}>
-      {({ relations, memories }) =>
+      {(relations) =>
         relations.length === 0 ? (
           <p className="sub">It hangs together with nothing yet. Relations come from what is captured: shared files, causes, parts.</p>
         ) : (
           <>
           <Link className="chip chip-link" to={`/graph?around=${id}`}>show them in the graph</Link>
           <ul className="related">
-            {relations.map((relation) => {
-              const other = memories.find((one) => one.id === (relation.source_id === id ? relation.target_id : relation.source_id));
+            {relations.map(({ relation, other }) => {
               if (other === undefined) return null;
               return (
                 <li key={`${relation.type}${relation.source_id}${relation.target_id}`}>
@@ -187,11 +179,8 @@ export function Exposures({ id }: { id: string }) {
   return (
     <>
     <Link className="chip chip-link" to={`/traces?memory=${id}`}>all recalls that looked at it</Link>
-    <Answer of={useExposures(id)}>
-      {(exposures) =>
-        exposures.length === 0 ? (
-          <p className="sub">It was not injected yet.</p>
-        ) : (
+    <Pages of={useExposures(id)} rows={(page) => page.exposures} waiting={6} empty={<p className="sub">It was not injected yet.</p>} bare>
+      {(exposures) => (
           <table className="handed">
             <thead>
               <tr>
@@ -219,9 +208,8 @@ export function Exposures({ id }: { id: string }) {
               })}
             </tbody>
           </table>
-        )
-      }
-    </Answer>
+      )}
+    </Pages>
     </>
   );
 }

@@ -29,7 +29,7 @@ export function Tune() {
       <Button variant="default" onClick={() => { tune.reset(); box.open(); }}>
         Tune the levels
       </Button>
-      <Modal opened={opened} onClose={box.close} title="Tune the levels before a prompt" closeButtonProps={{ "aria-label": "Close" }}>
+      <Modal opened={opened} onClose={box.close} title="Tune the levels before a prompt">
         <p className="sub">Learns from your own store and from what you said of injections. You choose how often a prompt that deserves nothing may get something at the level balanced; quiet allows less than half of it, eager about twice.</p>
         <p className="tune-bound">
           At most <b className="num">{percentOf(bound)}</b> of such prompts

@@ -53,7 +53,7 @@ export function Component() {
 
   return (
     <>
-      <Head title="Playground" text="Type what you would type, and see what each stage keeps and drops. Nothing is stored, no session is touched." />
+      <Head title="Playground" text="Type a prompt and see what each stage keeps and drops. Nothing is stored." />
       <form
         className="panel playground"
         onSubmit={(event) => {
@@ -108,7 +108,7 @@ export function Component() {
       </form>
       {recall.error !== null && <ProblemBox error={recall.error} again={() => ask(text, situation)} />}
       {recall.data === undefined && recall.error === null && (
-        <Empty title="Try a prompt" text={tries.length > 0 ? "Yours, asked again by themselves. The trace says what each stage kept and dropped, and why." : "The trace says what each stage kept and dropped, and why."}>
+        <Empty title="Try a prompt" text={tries.length > 0 ? "These are your last prompts. The trace says what each stage kept and dropped, and why." : "The trace says what each stage kept and dropped, and why."}>
           <div className="chips">
             {tries.map((words) => (
               <button

@@ -33,7 +33,7 @@ function Found({ found }: { found: Learned }) {
   return (
     <>
       <p className="sub">
-        {plural(statements.length, "statement")}, {countOf(waiting.statements)} of them {waiting.statements === 1 ? "waits" : "wait"} for you
+        {statements.length === 0 ? "No statement of it was kept" : `${plural(statements.length, "statement")}, ${countOf(waiting.statements)} of them ${waiting.statements === 1 ? "waits" : "wait"} for you`}
       </p>
       <ul className="learned-list">
         {statements.map((one) => (

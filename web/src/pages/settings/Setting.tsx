@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import { ProblemError } from "../../api/client";
 import { useRevert, useSet, type Place } from "../../api/queries";
 import type { SettingRow } from "../../api/types";
+import { Words } from "../../ui/Words";
 import { Control } from "./Control";
 import { differs, isOwn, LAYER_WORDS, shown, wins } from "./layers";
 
@@ -27,11 +28,11 @@ export function Setting({ row, place, whole, id, children }: { row: SettingRow; 
           </span>
         </p>
         <p className="setting-about">
-          {about.about}
+          <Words text={about.about} />
           {rangeOf(row) !== "" && <span className="faint"> · {rangeOf(row)}</span>}
           {about.restart && <span className="faint"> · read when the daemon starts</span>}
         </p>
-        {about.guidance !== "" && <p className="guidance">{about.guidance}</p>}
+        {about.guidance !== "" && <p className="guidance"><Words text={about.guidance} /></p>}
         {children}
         {problem !== null && (
           <p className="setting-problem" role="alert">

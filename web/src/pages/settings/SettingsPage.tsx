@@ -35,7 +35,7 @@ export function Component() {
         {(view) => (
           <>
             <Whose view={view} place={place} setPlace={setPlace} />
-            <div className="filters" role="search">
+            <div className="filters settings-find" role="search">
               <TextInput data-search aria-label="Find a setting" placeholder="Find: threshold, pinned, budget" leftSection={<IconSearch size={14} />} value={find} onChange={(event) => setFind(event.currentTarget.value)} w={280} />
               <Switch label={place.holder === "user" ? "Only what differs from the defaults" : "Only overrides"} checked={only} onChange={(event) => setOnly(event.currentTarget.checked)} />
             </div>

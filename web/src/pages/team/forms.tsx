@@ -19,7 +19,7 @@ interface FormProps {
 
 function Form({ title, name, ready, busy, error, send, close, children }: FormProps) {
   return (
-    <Modal opened onClose={close} title={title} size="md" closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened onClose={close} title={title} size="md">
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -46,7 +46,7 @@ function Form({ title, name, ready, busy, error, send, close, children }: FormPr
 /** A secret that is not shown again. */
 function Once({ title, text, secret, after, close }: { title: string; text: string; secret: string; after?: string; close: () => void }) {
   return (
-    <Modal opened onClose={close} title={title} size="lg" closeButtonProps={{ "aria-label": "Close" }} closeOnClickOutside={false}>
+    <Modal opened onClose={close} title={title} size="lg" closeOnClickOutside={false}>
       <Stack gap="sm">
         <Text size="sm">{text}</Text>
         <Code block className="team-secret">
