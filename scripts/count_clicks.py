@@ -154,12 +154,15 @@ class Desk:
     def recover(self) -> bool:
         """The open tab goes on when another one signed in; nothing is done in it."""
         self.home.run("stop")
-        self.page.get_by_role("alert").filter(has_text="The daemon does not answer").wait_for()
+        notice = self.page.get_by_role("alert").filter(has_text="The daemon does not answer")
+        notice.wait_for()
         started = json.loads(self.home.run("ui", "--json", "--port", str(self.home.port)).stdout)
         other = self.page.context.new_page()
         other.goto(started["url"])
+        other.get_by_role("heading", level=1, name="Overview").wait_for()
+        self.page.bring_to_front()
         self.page.locator(".live[data-on]").first.wait_for(state="attached")
-        expect(self.page.get_by_role("alert")).to_have_count(0)
+        expect(notice).to_have_count(0)
         other.close()
         return True
 
