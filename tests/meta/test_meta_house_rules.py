@@ -29,6 +29,7 @@ LONG_MODULES: dict[str, str] = {
     "src/tacit/backends/memory/store.py": "every method of the store port, most of a few lines; read beside the port",
     "src/tacit_hook.py": "one file without imports of ours by design: hosts run it as it is",
     "src/tacit/app/engine.py": "the public facade: one method for each thing that can be asked",
+    "src/tacit/app/library/tacit.py": "the facade of programs: one documented method for each thing to do",
     "src/tacit/config/settings.py": "every setting in the order of its page, one class a section",
     "src/tacit/capture/pipeline.py": "the write path in its order, from a transcript to the store",
     "src/tacit/capture/extract/explicit.py": "the forms of an explicit statement, one list whose order counts",
