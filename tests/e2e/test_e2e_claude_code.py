@@ -271,7 +271,10 @@ def test_a_damaged_database_harms_no_turn(sandbox, installed):
     assert (turn.text, turn.error) == ("fine", False)
     turn = installed.ask("Remember that we always write tests first. STUB_TEXT fine")
     assert (turn.text, turn.error) == ("fine", False)
-    assert list((sandbox.tacit_home / "quarantine").iterdir()), "the damaged file is kept, never deleted"
+    end = time.monotonic() + 60  # no turn waits for the daemon to put the file aside
+    while not list((sandbox.tacit_home / "quarantine").glob("*")):
+        assert time.monotonic() < end, "the damaged file is kept, never deleted"
+        time.sleep(0.2)
 
 
 def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):

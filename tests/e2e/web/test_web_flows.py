@@ -350,7 +350,11 @@ def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(
         assert looked == Looked()
 
         # `tacit ui` opens another tab of the same browser; this one goes on without a click.
+        looks = f"{place.base}/ui/"
+        page.route(looks, lambda route: route.abort())  # so that the sign-in page comes first
         started = json.loads(place.run("ui", "--json", "--port", str(place.port)).stdout)
+        page.get_by_role("heading", name="Sign in from your terminal").wait_for()
+        page.unroute(looks)
         other = page.context.new_page()
         other.goto(started["url"])
         other.get_by_role("heading", name="Nothing is remembered yet").wait_for()

@@ -2,6 +2,9 @@ import { Button, Center, Code, Stack, Text, Title } from "@mantine/core";
 import { useEffect } from "react";
 import { useRouteError } from "react-router";
 
+/** Whether the daemon was away since the page was loaded. Kept here, because the sign-in page may be shown meanwhile, and this one anew after it. */
+let away = false;
+
 /** What is shown when a page itself fails. */
 export function Broken() {
   const error = useRouteError();
@@ -9,8 +12,8 @@ export function Broken() {
   const gone = error instanceof Error && (error instanceof TypeError ? /import|fetch|load/i : /^Unable to preload/).test(error.message);
   useEffect(() => {
     if (!gone) return undefined;
-    let missing = false; // a page that fails while the daemon answers would fail again
-    const look = () => void fetch("/ui/").then(({ ok }) => { if (ok && missing) location.reload(); }, () => { missing = true; });
+    // A page that fails while the daemon answers would fail again.
+    const look = () => void fetch("/ui/").then(({ ok }) => { if (ok && away) location.reload(); }, () => { away = true; });
     look();
     const timer = setInterval(look, 1500);
     return () => clearInterval(timer);
