@@ -205,7 +205,7 @@ def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed)
         assert len(newest(sandbox).find("make lint")) == 1
 
 
-@pytest.mark.parametrize(("preset", "turns"), [("focused", 12), ("refresh", 4)])
+@pytest.mark.parametrize(("preset", "turns"), [("focused", 8), ("refresh", 4)])
 def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report, preset, turns):
     """Prompts change topic each turn, memories come in from elsewhere meanwhile, every fourth turn calls a tool.
 

@@ -204,8 +204,11 @@ class Looked:
     sideways: dict[str, int] = field(default_factory=dict)
 
     def look(self, page: Page, name: str, inside: str = "") -> None:
-        """Look at what is shown now, or at a part of it; the page, which axe was loaded into and which is light, is wide afterwards."""
-        for size in (WIDE, TABLET, NARROW):
+        """Look at what is shown now, or at a part of it; the page, which axe was loaded into and which is light, is wide afterwards.
+
+        A part is a dialog, a menu or a message: it is the same in a window of 1024 as in a wider one.
+        """
+        for size in (WIDE, NARROW) if inside else (WIDE, TABLET, NARROW):
             page.set_viewport_size(size)
             settle(page, still_ms=0)
             place = f"{name} at {size['width']}"

@@ -30,7 +30,7 @@ def torture(monkeypatch: pytest.MonkeyPatch) -> Iterator[Torture]:
 
 
 def test_what_is_lost_doubled_or_returned_is_found(torture: Torture) -> None:
-    outcome = torture.run(15)
+    outcome = torture.run(8)
     assert outcome.sound, outcome
     assert outcome.acknowledged["entries"] > 10
     device = torture.devices[0]
