@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from playwright.sync_api import Page, expect
 
 from e2e.web.driver import Served, browser, served, settle, signed_in, visit
-from e2e.web.seed import fill
+from e2e.web.seed import fill, import_depots
 
 WAITING = 900
 COUNT = """(() => {
@@ -198,19 +198,8 @@ def tasks(desk: Desk) -> dict[str, tuple[str, Callable[[], bool]]]:
 
 def let_wait(place: Served, folder: Path) -> None:
     """Import statements of another tool, which wait in Review."""
-    path = folder / "mem0.json"
-    rows = [
-        {
-            "id": f"m{n}",
-            "memory": f"Depot {n} opens at {n % 12 + 1} o'clock and closes on day {n % 7}.",
-            "user_id": "a",
-        }
-        for n in range(WAITING)
-    ]
-    path.write_text(json.dumps({"results": rows}))
-    done = place.run("import", str(path))
-    if done.returncode != 0 or place.api("/v1/review?cause=import&limit=1")["total"] != WAITING:
-        raise SystemExit(f"the import of {WAITING} statements failed: {done.stderr}")
+    if (total := import_depots(place, folder, WAITING)["total"]) != WAITING:
+        raise SystemExit(f"{total} statements wait after the import of {WAITING}")
 
 
 def main() -> None:

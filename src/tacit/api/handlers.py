@@ -6,7 +6,7 @@ these on threads. Never parses, never catches an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from tacit.app.maintenance.review import DECISIONS
 from tacit.app.reasons import change_text
 from tacit.app.tuning import TuneReport
 from tacit.app.visibility import first_rows
+from tacit.backends.listing import in_order
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import served_transcripts
 from tacit.capture.report import CaptureReport
 from tacit.errors import NotFound
 from tacit.model.changes import Skip
-from tacit.model.memory import Memory, Speaker
+from tacit.model.memory import Speaker
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter, Recorded
@@ -171,8 +172,7 @@ def _found(
     within = scope if scope is not None else engine.admin.scopes(())
     hits = [hit.memory for hit in engine.admin.search.find(request.text or "", where, scope=within)]
     if request.order is not None:
-        first, sign = ORDERS[request.order], 1 if request.ascending else -1
-        hits.sort(key=lambda memory: (sign * first(memory), -memory.created_at_ms, memory.id))
+        hits = in_order(hits, where)
     following = skip + request.limit
     more = following < len(hits)
     return Answer(
@@ -185,15 +185,6 @@ def _found(
             total=len(hits),
         )
     )
-
-
-ORDERS: Mapping[str, Callable[[Memory], float]] = {
-    "created": lambda memory: memory.created_at_ms,
-    "updated": lambda memory: memory.updated_at_ms,
-    "importance": lambda memory: memory.importance,
-    "used": lambda memory: memory.use_count,
-}
-"""What the memories found are ordered by."""
 
 
 def _is_newest_first(where: MemoryFilter) -> bool:

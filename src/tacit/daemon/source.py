@@ -100,7 +100,7 @@ class EngineSource:
         """Keep `engine` open until the block ends.
 
         Raises:
-            DaemonUnavailable: it is not the open one any more.
+            DaemonUnavailable: the store was exchanged, so `engine` is no longer the open engine.
         """
         with self._lock:
             if self.ready is not engine:

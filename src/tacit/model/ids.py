@@ -27,7 +27,10 @@ LEAST_ENDING = 4
 
 
 def ids_called(wanted: str, ids: Iterable[str]) -> list[str]:
-    """Return the ids that begin with `wanted`; if there are none and `wanted` is long enough, those that end with it. Keeps their order. An empty text names none."""
+    """Return the ids that begin with `wanted`, in their order.
+
+    If no id begins with it, return the ids that end with it, provided that `wanted` has at least `LEAST_ENDING` characters. An empty `wanted` matches no id.
+    """
     if not wanted:
         return []
     known = list(ids)

@@ -36,7 +36,10 @@ class Words:
 
 _UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 PIN_UNSPACED = rf"(?-i:PIN)|pin(?=[ \d]{{0,10}}{_UNSPACED})|(?<={_UNSPACED})pin|(?<={_UNSPACED} )pin"
-"""A PIN in a language without blanks. In small letters it has a character of that language beside it: "pin 8443" and "mapping" are English."""
+"""A PIN in a language that writes no spaces between words (Chinese, Japanese, Korean).
+
+Lowercase `pin` counts only beside a character of such a language, because "pin 8443" and "mapping" are English.
+"""
 
 WORDS: tuple[Words, ...] = (
     Words(  # German

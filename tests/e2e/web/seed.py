@@ -6,12 +6,15 @@ timings are what a user would see.
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+from e2e.web.driver import Served
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, Relation, Speaker, TrustTier, Validity
@@ -284,3 +287,20 @@ if __name__ == "__main__":
     fill(target)
     if len(sys.argv) > 2:
         fill_many(target, int(sys.argv[2]))
+
+
+def import_depots(served: Served, folder: Path, count: int) -> dict[str, Any]:
+    """Import `count` statements of mem0, which wait in Review; the part of the queue that came by import."""
+    path = folder / "mem0.json"
+    rows = [
+        {
+            "id": f"m{n}",
+            "memory": f"Depot {n} opens at {n % 12 + 1} o'clock and closes on day {n % 7}.",
+            "user_id": "a",
+        }
+        for n in range(count)
+    ]
+    path.write_text(json.dumps({"results": rows}))
+    done = served.run("import", str(path))
+    assert done.returncode == 0, done.stderr
+    return served.api("/v1/review?cause=import&limit=1")

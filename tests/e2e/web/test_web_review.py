@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from e2e.drivers.machine import wait_for
 from e2e.web.driver import settle
+from e2e.web.seed import import_depots
 
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
@@ -18,19 +19,7 @@ WAITING = 120
 @pytest.fixture(scope="module")
 def imported(web_home, tmp_path_factory):
     """Statements of another tool that wait for the user: more than one part of the queue."""
-    path = tmp_path_factory.mktemp("import") / "mem0.json"
-    rows = [
-        {
-            "id": f"m{n}",
-            "memory": f"Depot {n} opens at {n % 12 + 1} o'clock and closes on day {n % 7}.",
-            "user_id": "a",
-        }
-        for n in range(WAITING)
-    ]
-    path.write_text(json.dumps({"results": rows}))
-    done = web_home.run("import", str(path))
-    assert done.returncode == 0, done.stderr
-    queue = web_home.api("/v1/review?cause=import&limit=1")
+    queue = import_depots(web_home, tmp_path_factory.mktemp("import"), WAITING)
     assert queue["total"] >= WAITING
     return queue["groups"]["source"][0]["value"]
 

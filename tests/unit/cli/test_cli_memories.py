@@ -6,6 +6,8 @@ import random
 
 import pytest
 
+from tacit.app.queries.search import MAX_HITS
+from tacit.cli.memories import MOST_FOUND
 from tacit.model.changes import Add
 from unit.app.test_app_search import asked, generated
 from unit.app.test_app_search import statement as made_statement
@@ -407,3 +409,7 @@ def test_an_unknown_language_is_refused_with_the_known_ones(tacit):
     assert stored["memory"]["scope"] == "language:python"
     assert tacit("edit", stored["memory"]["id"], "--scope", "language:klingon").code == 3
     assert tacit("edit", stored["memory"]["id"], "--scope", "language:C++").code == 0
+
+
+def test_the_command_knows_where_a_search_ends():
+    assert MOST_FOUND == MAX_HITS

@@ -54,7 +54,7 @@ class MemoryRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPage:
-    """A part of a list of memories. It can be iterated and indexed.
+    """One page of a list of memories. Supports iteration, `len()` and indexing.
 
     Attributes:
         memories: this part, in the order of the list.
