@@ -106,10 +106,15 @@ def test_lists_go_on_after_their_last_row_and_know_their_length(client, shop):
     assert len(times) == 5
     refused = ask(client, "GET", "/v1/memories?ascending=true", status=422)
     assert "order, where ascending is true" in refused["detail"]
-    found = ask(client, "GET", f"/v1/memories?{where}&text=tabs&order=created&ascending=true")["memories"]
-    assert [one["created_at_ms"] for one in found] == sorted(one["created_at_ms"] for one in found)
     assert ask(client, "GET", f"/v1/memories?{where}&tier=assistant")["total"] == 0
     assert ask(client, "GET", f"/v1/memories?{where}&pinned=false")["total"] == 5
+    for number in range(3):
+        client.post("/v1/remember", json={"content": f"Makefile {number} has tabs.", "cwd": str(folder)})
+    found = f"/v1/memories?cwd={folder}&text=tabs&order=created"
+    for way, descending in (("", True), ("&ascending=true", False)):
+        times = [one["created_at_ms"] for one in ask(client, "GET", found + way)["memories"]]
+        assert times == sorted(times, reverse=descending)
+        assert len(set(times)) > 2
 
 
 @pytest.mark.parametrize("cursor", ["x", "AAAA", "W10", to_cursor((-1, "a")), "é"])
