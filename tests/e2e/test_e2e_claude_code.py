@@ -255,7 +255,7 @@ def test_what_was_injected_is_never_learned_back(sandbox, installed):
     for _ in range(2):
         installed.ask("hello")
         assert newest(sandbox).find("make lint")
-    _wait_until_captured(sandbox, sessions=2)
+    sandbox.wait_until_captured(sessions=2)
     assert sandbox.contents() == ["We always run `make lint` before committing."]
     with closing(sandbox.engine()) as engine:
         assert engine.show(rule).frequency == 1, "an injected memory is no second statement of it"
@@ -324,19 +324,6 @@ def test_the_probe_of_doctor_finds_its_nonce_with_the_real_client(sandbox, insta
         launcher=sandbox.tacit_home / "bin" / "tacit-hook",
     )
     assert result.ok, result.advice
-
-
-def _wait_until_captured(sandbox, *, sessions: int, timeout_s: float = 90.0) -> None:
-    """Wait until `sessions` sessions have ended and the daemon has worked off what they handed on."""
-    end = time.monotonic() + timeout_s
-    while True:
-        with closing(sandbox.store()) as store:
-            ended = [state for state in store.list_sessions(limit=50) if state.ended]
-            pending = store.stats().handovers_pending
-        if len(ended) == sessions and pending == 0:
-            return
-        assert time.monotonic() <= end, f"{len(ended)} sessions ended, {pending} handovers wait"
-        time.sleep(0.2)
 
 
 def test_what_the_agent_notes_for_itself_is_read_followed_and_not_said_twice(sandbox, installed):

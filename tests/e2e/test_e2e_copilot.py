@@ -282,7 +282,7 @@ def test_what_was_injected_is_never_learned_back(sandbox, installed):
     for _ in range(2):
         installed.ask("hello")
         assert newest(sandbox).find("make lint")
-    wait_until_captured(sandbox, sessions=2)
+    sandbox.wait_until_captured(sessions=2)
     assert sandbox.contents() == [LINT]
     with closing(sandbox.engine()) as engine:
         assert engine.show(rule).frequency == 1, "an injected memory is no second statement of it"
@@ -417,16 +417,3 @@ def test_hooks_for_claude_code_in_the_project_say_nothing_here(sandbox, copilot)
     assert not newest(sandbox).find("make lint")
     with closing(sandbox.store()) as store:
         assert not store.list_sessions(limit=5)
-
-
-def wait_until_captured(sandbox, *, sessions: int, timeout_s: float = 90.0) -> None:
-    """Wait until `sessions` sessions have ended and the daemon has worked off what they handed on."""
-    end = time.monotonic() + timeout_s
-    while True:
-        with closing(sandbox.store()) as store:
-            ended = [state for state in store.list_sessions(limit=50) if state.ended]
-            pending = store.stats().handovers_pending
-        if len(ended) == sessions and pending == 0:
-            return
-        assert time.monotonic() <= end, f"{len(ended)} sessions ended, {pending} handovers wait"
-        time.sleep(0.2)

@@ -932,6 +932,10 @@ class Engine:
         """Learn from every transcript handed over."""
         return self._learning.capture_pending()
 
+    def retry_pending(self) -> None:
+        """Learn again from transcripts whose capture failed; see `Learning.retry_pending`."""
+        self._learning.retry_pending()
+
     def write_up_soon(self) -> None:
         """Have sessions that are over written up in the background; see `Learning.write_up_soon`."""
         self._learning.write_up_soon()

@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.capture.write_up.statement_comparer import PreparedComparison
 
 _LOG = logging.getLogger(__name__)
+FIRST_RETRY_S, LAST_RETRY_S = 15.0, 3600.0
+"""The pauses between attempts to learn from a transcript that waits; each is four times as long as the one before."""
 COMMAND_SOURCE = "command"
 """Source of what the user told Tacit with a command typed as a prompt."""
 
@@ -71,6 +73,8 @@ class Learning:
         self._write_ups = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-write-up")
         self._writing_up = Event()
         self._closing = Event()
+        self._retry_at_s = 0.0
+        self._retry_pause_s = FIRST_RETRY_S
         self._lock = Lock()
         self._running: set[Future[None]] = set()
         self._hurry = Event()
@@ -323,6 +327,17 @@ class Learning:
         report = self.capture.capture_pending()
         self.write_up_soon()
         return report
+
+    def retry_pending(self) -> None:
+        """Learn again, in the background, from transcripts whose capture failed; does nothing while other jobs run."""
+        if self._running or monotonic() < self._retry_at_s:
+            return
+        if not self._parts.store.pending_handovers(limit=1):
+            self._retry_pause_s = FIRST_RETRY_S
+            return
+        self._retry_at_s = monotonic() + self._retry_pause_s
+        self._retry_pause_s = min(4 * self._retry_pause_s, LAST_RETRY_S)
+        self._submit(lambda: self._log_capture(self.capture_pending()))
 
     def write_up_soon(self) -> None:
         """Have sessions written up in the background, where a model is configured; returns at once. One worker at most."""

@@ -199,6 +199,7 @@ class DaemonProcess:
                 if now - spooled_s > SPOOL_EVERY_S:
                     spooled_s = now
                     self._drain(engine)
+                    engine.retry_pending()
                 if now - kept_s > UPKEEP_EVERY_S and counters.idle_s > UPKEEP_IDLE_S:
                     kept_s = now
                     engine.upkeep(interrupted=self._over.is_set)

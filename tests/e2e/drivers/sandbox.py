@@ -156,6 +156,22 @@ class Sandbox:
                 return found
             time.sleep(0.3)
 
+    def wait_until_captured(self, *, sessions: int, timeout_s: float = 90.0) -> None:
+        """Wait until `sessions` sessions have ended and the daemon has worked off what they handed on."""
+        from contextlib import closing
+
+        end = time.monotonic() + timeout_s
+        while True:
+            with closing(self.store()) as store:
+                ended = [state for state in store.list_sessions(limit=50) if state.ended]
+                pending = store.pending_handovers(limit=50)
+            if len(ended) == sessions and not pending:
+                return
+            if time.monotonic() > end:
+                log = (self.tacit_home / "log" / "daemon.log").read_text("utf-8")[-3000:]
+                raise AssertionError(f"{len(ended)} sessions ended; waiting: {pending}\n{log}")
+            time.sleep(0.2)
+
     # processes --------------------------------------------------------------------------------------
 
     @property

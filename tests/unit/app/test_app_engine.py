@@ -261,6 +261,31 @@ def test_a_handover_is_kept_and_finished(engine, place, tmp_path):
     assert engine.status().store.handovers_pending == 0
 
 
+def test_a_transcript_whose_capture_failed_is_tried_again_after_ever_longer_pauses(
+    engine, place, tmp_path, monkeypatch
+):
+    now_s, said = 0.0, ("user", "From now on we always deploy with `make ship`.")
+    monkeypatch.setattr("tacit.app.learning.monotonic", lambda: now_s)
+
+    def attempts():
+        engine.flush()
+        return [handover.attempts for handover in engine._store.pending_handovers(limit=5)]
+
+    agent = Agent(engine, place, transcript_path=str(tmp_path / "t.jsonl"))
+    agent.end()
+    assert attempts() == [1]
+    tried = {}
+    for now_s in (1.0, 2.0, 15.9, 16.0, 75.9, 76.0):
+        engine.retry_pending()
+        tried[now_s] = attempts()
+    assert tried == {1.0: [2], 2.0: [2], 15.9: [2], 16.0: [3], 75.9: [3], 76.0: [4]}
+    write_transcript(tmp_path / "t.jsonl", said, cwd=place, at="2025-10-09T10:00:00Z")
+    now_s = 316.0
+    engine.retry_pending()
+    assert attempts() == []
+    assert any("make ship" in m.content for m in engine.list_memories(MemoryFilter()))
+
+
 def test_a_damaged_store_is_put_aside_and_said(make_engine, tmp_path, place):
     home = tmp_path / "home"
     home.mkdir()

@@ -23,6 +23,7 @@ from tacit.client.daemon_facts import ask_health, read_facts
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
 from tacit.errors import InvalidInput, NotFound
+from transcripts import write_transcript
 from unit.daemon.place import Place
 
 pytestmark = pytest.mark.slow
@@ -252,6 +253,19 @@ def test_what_hooks_kept_is_taken_at_the_start(place):
     place.hook(START)
     wait_for(lambda: not list(place.home.spool_dir.iterdir()))
     wait_for(lambda: place.health()["counters"]["spooled"] == 1)
+
+
+def test_a_transcript_that_comes_late_is_learned_from_without_another_hook(place, tmp_path):
+    transcript = tmp_path / "late.jsonl"
+    place.hook(START)
+    place.hook(payload("SessionEnd", reason="other", transcript_path=str(transcript)))
+
+    def waiting() -> int:
+        return int(place.client.request("GET", "/v1/status")[1]["store"]["handovers_pending"])
+
+    wait_for(lambda: waiting() == 1)
+    write_transcript(transcript, ("user", "hello"), cwd=tmp_path, at="2025-10-09T10:00:00Z")
+    wait_for(lambda: waiting() == 0)
 
 
 def test_a_prompt_of_five_megabytes_is_answered(place):
