@@ -16,7 +16,8 @@ TacitError
  │    ├── StoreFull          no space is left on the device
  │    ├── StoreReadOnly      the store or its folder cannot be written
  │    ├── StoreBusy          another writer holds the lock for too long
- │    └── StoreNewer         the schema was written by a newer Tacit
+ │    ├── StoreNewer         the schema was written by a newer Tacit
+ │    └── NotABackup         a file to restore from holds no Tacit store
  ├── ProviderError           an embedder, reranker or writer failed
  │    └── EmbedderMismatch   the stored vectors belong to another embedder
  ├── DaemonError             the daemon cannot be reached or refuses
@@ -151,6 +152,12 @@ class StoreNewer(StoreError):
     """The schema was written by a newer Tacit; this one reads nothing."""
 
     code = "store_newer"
+
+
+class NotABackup(StoreError):
+    """A file to restore from holds no Tacit store."""
+
+    code = "not_a_backup"
 
 
 FailureReason = Literal["", "missing", "not logged in", "timed out", "refused", "garbage"]

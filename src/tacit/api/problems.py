@@ -36,6 +36,7 @@ STATUS: Mapping[str, int] = {
     "store_read_only": 500,
     "store_busy": 503,
     "store_newer": 409,
+    "not_a_backup": 422,
     "provider_error": 502,
     "embedder_mismatch": 409,
     "daemon_error": 500,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli.shared_teams import print_teams, register
-from tacit.cli.terminal.arguments import AsJson, Here, MemoryId
+from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes
 
 GIT_TIMEOUT_S = 5.0
 
@@ -93,13 +93,18 @@ def unshare(
         bool, typer.Option("--purge", help="Remove it with its history from the server and every device.")
     ] = False,
     cwd: Here = Path(),
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Stop sharing a memory with teams. Teammates' devices end it at their next sync; your own memory stays."""
     from tacit.cli.connection import ask
+    from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
 
     if not git:
+        if purge:
+            question = f"Remove {memory} with its history from the server and from the devices of the team?"
+            confirm(f"{question} This cannot be undone.", yes=yes, default=False)
         ended = ask("POST", "/v1/teams/unshare", {"id": memory, "purge": purge})
         if as_json:
             print_json(ended)

@@ -1,5 +1,6 @@
 """Everything that was fitted, one JSON file each: its origin and its values. One format, one loader; see `artifact`.
 
+Weights of a model are `matrices`, which loads numpy; settings are read without it.
 The models that use the values stand with their formulas, in the layers above. Nothing is fitted here (`tacit_evals.fit` does).
 """
 
@@ -14,15 +15,11 @@ from tacit.fitted.artifact import (
     values_of,
     write_artifact,
 )
-from tacit.fitted.matrices import Matrix, MatrixValues, WeightMatrices
 
 __all__ = [
     "FOLDER",
     "Artifact",
-    "Matrix",
-    "MatrixValues",
     "Origin",
-    "WeightMatrices",
     "decode_artifact",
     "encode_artifact",
     "load_fitted",

@@ -19,6 +19,7 @@ from tacit.backends.sqlite.rescue import inode_of
 from tacit.config.home import Home
 from tacit.errors import (
     InvalidInput,
+    NotABackup,
     NotFound,
     StoreBusy,
     StoreCorrupt,
@@ -323,8 +324,8 @@ class TestBackup:
         with closing(sqlite3.connect(tmp_path / "newer.db")) as raw:
             raw.execute("PRAGMA user_version = 99")
         for name, error in (
-            ("text.db", StoreCorrupt),
-            ("other.db", StoreError),
+            ("text.db", NotABackup),
+            ("other.db", NotABackup),
             ("newer.db", StoreNewer),
             ("missing.db", NotFound),
         ):

@@ -30,7 +30,7 @@ from tacit.capture.wording import (
     is_negated,
     rule_like,
 )
-from tacit.fitted import WeightMatrices
+from tacit.fitted.matrices import WeightMatrices
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
 from tacit.reading.terms import identifiers, names_path

@@ -65,6 +65,14 @@ def test_the_same_is_not_shared_twice_and_unshare_takes_it_back(tacit, repositor
     assert json.loads(tacit("show", memory, "--json").out)["memory"]["status"] == "active"
 
 
+def test_a_purge_on_the_server_is_asked_about_first(tacit, repository):
+    memory = remember(tacit, repository)
+    asked = tacit("unshare", memory, "--purge")
+    assert (asked.code, "This cannot be undone." in asked.err) == (3, True)
+    agreed = tacit("unshare", memory, "--purge", "--yes")
+    assert "No team on a server shares" in agreed.err
+
+
 def test_what_may_not_leave_is_refused_and_nothing_is_written(tacit, repository):
     restricted = remember(tacit, repository, sensitivity="restricted")
     assert "never leaves this machine" in tacit("share", restricted, "--git", "--cwd", str(repository)).err

@@ -12,7 +12,7 @@ import pytest
 from tacit.app.wiring import open_engine
 from tacit.client.daemon_client import DaemonClient
 from tacit.daemon.source import EngineSource
-from tacit.errors import DaemonUnavailable, NotFound, RefusedByTrust, StoreCorrupt
+from tacit.errors import DaemonUnavailable, NotABackup, NotFound, RefusedByTrust
 from tacit.ports.store import MemoryFilter
 from unit.daemon.place import Place
 from user_voice import user_token
@@ -90,7 +90,7 @@ def test_what_is_no_backup_leaves_the_store_alone(place, tmp_path):
     client.remember("Amounts are integer cents.")
     nonsense = tmp_path / "nonsense.db"
     nonsense.write_bytes(b"nothing" * 1000)
-    with pytest.raises(StoreCorrupt):
+    with pytest.raises(NotABackup, match="nothing of a Tacit store"):
         client.restore(nonsense)
     with pytest.raises(NotFound):
         client.restore(tmp_path / "gone.db")

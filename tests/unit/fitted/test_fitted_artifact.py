@@ -15,16 +15,8 @@ import tacit
 from tacit.config.cosine_bars import UnrelatedCosines
 from tacit.config.levels import Levels
 from tacit.errors import InvalidInput
-from tacit.fitted import (
-    FOLDER,
-    Artifact,
-    MatrixValues,
-    Origin,
-    decode_artifact,
-    encode_artifact,
-    load_fitted,
-    values_of,
-)
+from tacit.fitted import FOLDER, Artifact, Origin, decode_artifact, encode_artifact, load_fitted, values_of
+from tacit.fitted.matrices import MatrixValues
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.providers.embedding.static_tokens import TokenAxes
 from tacit.reading.classifier.matching import MatchValues
@@ -151,3 +143,17 @@ def test_an_installation_with_a_damaged_file_says_which_and_what_to_do(tmp_path:
 def test_the_files_are_plain_json() -> None:
     content = json.loads((FOLDER / "gate.json").read_text("utf-8"))
     assert list(content) == ["format", "name", "origin", "values"]
+
+
+def test_settings_with_measured_cosines_are_read_without_numpy(tmp_path: Path) -> None:
+    """Commands that only ask the daemon read settings, too."""
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from tacit.config.home import Home\n"
+        "from tacit.config.layers import read_settings\n"
+        f"origins = read_settings(Home(Path({str(tmp_path)!r}))).origins.values()\n"
+        "print('numpy' in sys.modules, any(origin.layer == 'embedder' for layers in origins for origin in layers))"
+    )
+    done = run_python(program, package=Path(tacit.__file__).parent)
+    assert done.stdout.split() == ["False", "True"], done.stderr

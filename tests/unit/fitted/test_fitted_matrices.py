@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tacit.errors import InvalidInput
-from tacit.fitted import Artifact, MatrixValues, Origin, WeightMatrices, decode_artifact, encode_artifact
-from tacit.fitted.matrices import Int8Matrix
+from tacit.fitted import Artifact, Origin, decode_artifact, encode_artifact
+from tacit.fitted.matrices import Int8Matrix, MatrixValues, WeightMatrices
 
 
 def test_writing_twice_gives_the_same_bytes_and_reading_gives_what_was_written() -> None:

@@ -20037,9 +20037,8 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            /** @description Nothing of it can be read. Tacit or its store failed; `code` says how. */
-            500: {
+            /** @description Nothing of a Tacit store can be read in it. A value cannot be used; `detail` names it. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -20047,6 +20046,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
         };

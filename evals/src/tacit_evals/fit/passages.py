@@ -24,7 +24,8 @@ from tacit.capture.transcript import TranscriptSource, read_transcript
 from tacit.capture.turn import Role, Turn
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidInput
-from tacit.fitted import FOLDER, Artifact, MatrixValues, Origin, WeightMatrices, encode_artifact
+from tacit.fitted import FOLDER, Artifact, Origin, encode_artifact
+from tacit.fitted.matrices import MatrixValues, WeightMatrices
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
 from tacit.state.captured import Position

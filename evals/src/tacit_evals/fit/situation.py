@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.fitted import Origin, WeightMatrices
+from tacit.fitted import Origin
+from tacit.fitted.matrices import WeightMatrices
 from tacit.model.situation import Situation
 from tacit.model.trigger import ACTIONS
 from tacit.ports.models import Embedder

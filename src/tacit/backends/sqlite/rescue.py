@@ -20,7 +20,7 @@ from tacit.backends.sqlite.salvage.rebuild import add_missing, assemble_memories
 from tacit.backends.sqlite.salvage.rows import FoundRows, find_rows
 from tacit.backends.sqlite.schema import SCHEMA_VERSION, is_possible_version, schema_version
 from tacit.config.home import Home
-from tacit.errors import NotFound, StoreCorrupt, StoreError, StoreNewer
+from tacit.errors import NotABackup, NotFound, StoreError, StoreNewer
 from tacit.ports.clock import Clock
 from tacit.ports.store import Salvage
 from tacit.state.registry import COPIES, DAMAGED_STORE
@@ -222,7 +222,7 @@ def restore(source: Path, home: Home, clock: Clock) -> Path | None:
 
     Raises:
         NotFound: if there is no such file.
-        StoreCorrupt, StoreNewer, StoreError: if it cannot serve; the present store is left alone.
+        NotABackup, StoreNewer, StoreError: if it cannot serve; the present store is left alone.
     """
     whole = examine(source) is None
     home.ensure()
@@ -292,7 +292,7 @@ def examine(source: Path) -> int | None:
 
     Raises:
         NotFound: if there is no such file.
-        StoreCorrupt, StoreNewer, StoreError: if it cannot serve.
+        NotABackup, StoreNewer, StoreError: if it cannot serve.
     """
     if not source.is_file():
         raise NotFound(
@@ -318,7 +318,7 @@ def examine(source: Path) -> int | None:
             f"{source} cannot be read: {error.strerror or error}.", hint="Choose another file."
         ) from error
     if rows.empty:
-        raise StoreCorrupt(
+        raise NotABackup(
             f"{source} cannot be read as a backup: nothing of a Tacit store was found in it.",
             hint="Choose a file that `tacit backup` wrote.",
         )

@@ -22,7 +22,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from tacit.fitted import Artifact, Matrix, MatrixValues, WeightMatrices, load_fitted
+from tacit.fitted import Artifact, load_fitted
+from tacit.fitted.matrices import Matrix, MatrixValues, WeightMatrices
 from tacit.model.note import Note, NoteCause
 from tacit.model.situation import Situation
 from tacit.reading.classifier.features import Row, WordRows, cues, end_words, shortness

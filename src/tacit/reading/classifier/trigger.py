@@ -22,7 +22,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from tacit.fitted import Artifact, Matrix, MatrixValues, WeightMatrices, load_fitted
+from tacit.fitted import Artifact, load_fitted
+from tacit.fitted.matrices import Matrix, MatrixValues, WeightMatrices
 from tacit.model.trigger import Trigger
 from tacit.reading.classifier.features import Row, stems_of
 from tacit.reading.terms import find_paths

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.fitted import Origin, WeightMatrices
+from tacit.fitted import Origin
+from tacit.fitted.matrices import WeightMatrices
 from tacit.model.situation import Situation
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.reading.classifier.features import CUES, cues, prompt_words, shortened, shortness

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidInput
-from tacit.fitted import Origin, WeightMatrices, decode_artifact, encode_artifact
+from tacit.fitted import Origin, decode_artifact, encode_artifact
+from tacit.fitted.matrices import WeightMatrices
 from tacit.model.trigger import Trigger
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.reading.classifier.maker import LocalTriggers

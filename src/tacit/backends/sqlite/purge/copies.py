@@ -26,7 +26,7 @@ from tacit.backends.sqlite.schema import (
     missing_parts,
     schema_version,
 )
-from tacit.errors import StoreCorrupt, StoreError
+from tacit.errors import NotABackup, StoreCorrupt, StoreError
 from tacit.system.files import sync_folder
 
 _CHUNK_BYTES = 1 << 20
@@ -72,7 +72,8 @@ def is_sound(path: Path) -> bool:
     """Whether the database `path` is whole and one of ours.
 
     Raises:
-        StoreError: if it is another program's, or of a newer version.
+        NotABackup: if it is another program's.
+        StoreError: if it is of a newer version, or cannot be read.
     """
     try:
         with closing(connect(path, read_only=True)) as connection:
@@ -90,7 +91,7 @@ def is_sound(path: Path) -> bool:
     if not whole:
         return False
     if owner != APPLICATION_ID:
-        raise StoreError(
+        raise NotABackup(
             f"{path} is no backup of a Tacit store.", hint="Choose a file that `tacit backup` wrote."
         )
     if not complete:

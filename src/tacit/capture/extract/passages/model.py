@@ -13,7 +13,8 @@ import numpy as np
 from tacit.capture.extract.passages.features import MARKS, Row, SentenceFeatures
 from tacit.capture.extract.passages.segmentation import Message, Passage
 from tacit.capture.turn import Role
-from tacit.fitted import Artifact, MatrixValues, WeightMatrices, load_fitted
+from tacit.fitted import Artifact, load_fitted
+from tacit.fitted.matrices import MatrixValues, WeightMatrices
 from tacit.reading.classifier.features import WordRows
 
 MAX_CUE_LOGIT = 2.8
