@@ -98,17 +98,17 @@ _REMOVE = """
 _ADD = """
     INSERT INTO postings (tenant, placement, space, term, scope, number, value)
     SELECT %(tenant)s, %(placement)s, space, term, scope, number, value
-    FROM unnest(%(spaces)s::smallint[], %(terms)s::text[], %(scopes)s::int[], %(numbers)s::bigint[], %(values)s::int[])
+    FROM unnest(%(spaces)b::smallint[], %(terms)b::text[], %(scopes)b::int[], %(numbers)b::bigint[], %(values)b::int[])
         AS new (space, term, scope, number, value)"""
 _COUNT = """
     INSERT INTO terms (tenant, space, term, scope, documents)
     SELECT %(tenant)s, space, term, scope, documents
-    FROM unnest(%(spaces)s::smallint[], %(terms)s::text[], %(scopes)s::int[], %(counts)s::bigint[])
+    FROM unnest(%(spaces)b::smallint[], %(terms)b::text[], %(scopes)b::int[], %(counts)b::bigint[])
         AS new (space, term, scope, documents)
     ON CONFLICT (tenant, space, term, scope) DO UPDATE SET documents = terms.documents + excluded.documents"""
 _FORGET = """
     DELETE FROM terms AS t
-    USING unnest(%(spaces)s::smallint[], %(terms)s::text[], %(scopes)s::int[]) AS old (space, term, scope)
+    USING unnest(%(spaces)b::smallint[], %(terms)b::text[], %(scopes)b::int[]) AS old (space, term, scope)
     WHERE t.tenant = %(tenant)s AND t.space = old.space AND t.term = old.term AND t.scope = old.scope
         AND t.documents <= 0"""
 

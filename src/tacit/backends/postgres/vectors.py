@@ -25,7 +25,7 @@ _ADD = """
     INSERT INTO vectors (tenant, placement, number, identity, scope, active, id, kind, valid_from_ms, valid_to_ms, bits, vector)
     SELECT %(tenant)s, %(placement)s, m.number, %(identity)s, m.scope, m.status = 'active', m.id, m.kind, m.valid_from_ms,
         m.valid_to_ms, binary_quantize(new.vector::halfvec)::bit varying, new.vector::halfvec
-    FROM unnest(%(numbers)s::bigint[], %(vectors)s::text[]) AS new (number, vector)
+    FROM unnest(%(numbers)s::bigint[], %(vectors)b::text[]) AS new (number, vector)
     JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = new.number"""
 _FOLLOW = """
     UPDATE vectors AS v SET scope = m.scope, active = m.status = 'active', kind = m.kind, valid_from_ms = m.valid_from_ms,

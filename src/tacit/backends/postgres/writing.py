@@ -47,7 +47,8 @@ _COLUMNS = {
 }  # fmt: skip
 """The columns that a write sets, with their types."""
 _NAMES = ", ".join(_COLUMNS)
-_ARRAYS = ", ".join(f"%({name})s::{kind}[]" for name, kind in _COLUMNS.items())
+_ARRAYS = ", ".join(f"%({name}){'b' if kind == 'text' else 's'}::{kind}[]" for name, kind in _COLUMNS.items())
+"""Texts are sent in binary form (`b`): psycopg escapes each quote of a text array in Python, which takes longer than the rest of a write."""
 
 _STORED = """
     SELECT id, number, scope, version, use_count, shown_count, body FROM memories
@@ -71,7 +72,7 @@ _ADD_VERSIONS = """
     INSERT INTO versions (tenant, placement, number, version, scope, recorded_at_ms, change_id, reason, body)
     SELECT %(tenant)s, %(placement)s, number, version, scope, at_ms, change_id, reason, body
     FROM unnest(%(numbers)s::bigint[], %(versions)s::bigint[], %(scopes)s::int[], %(times)s::bigint[],
-        %(change_ids)s::text[], %(reasons)s::text[], %(bodies)s::text[])
+        %(change_ids)b::text[], %(reasons)b::text[], %(bodies)b::text[])
         AS new (number, version, scope, at_ms, change_id, reason, body)"""
 _COUNT_SCOPES = """
     UPDATE scopes AS s SET total = s.total + new.total, active = s.active + new.active, words = s.words + new.words,
