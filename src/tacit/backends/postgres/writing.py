@@ -48,7 +48,7 @@ _COLUMNS = {
 """The columns that a write sets, with their types."""
 _NAMES = ", ".join(_COLUMNS)
 _ARRAYS = ", ".join(f"%({name}){'b' if kind == 'text' else 's'}::{kind}[]" for name, kind in _COLUMNS.items())
-"""Texts are sent in binary form (`b`): psycopg escapes each quote of a text array in Python, which takes longer than the rest of a write."""
+"""Texts are sent in binary form (`b`): psycopg escapes each quote of a text array in Python, which was almost half of the work of a write."""
 
 _STORED = """
     SELECT id, number, scope, version, use_count, shown_count, body FROM memories
