@@ -97,7 +97,10 @@ class SharedServer:
         return Server(**json.loads(self._state.read_text()))
 
     def _write_users(self, users: set[int]) -> None:
-        self._users.write_text(json.dumps(sorted(users)))
+        # The guard reads it at any time, and half a file would look like nobody.
+        written = self._users.with_suffix(".part")
+        written.write_text(json.dumps(sorted(users)))
+        written.rename(self._users)
 
 
 class _Run:
