@@ -98,7 +98,7 @@ class SharedServer:
 
     def _write_users(self, users: set[int]) -> None:
         # The guard reads it at any time, and half a file would look like nobody.
-        written = self._users.with_suffix(".part")
+        written = self._users.with_suffix(".users.part")
         written.write_text(json.dumps(sorted(users)))
         written.rename(self._users)
 
