@@ -264,7 +264,7 @@ def restore_backup(engine: Service, at: Parameters, request: Restore) -> Answer[
     Raises:
         NotFound: there is no such file.
         StoreNewer: a newer Tacit wrote the backup.
-        NotABackup: nothing of a Tacit store can be read in it.
+        NotABackup: the file holds no Tacit store.
     """
     home, source = engine.home, Path(request.source)
     recovered = examine_backup(home, source)

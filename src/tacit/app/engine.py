@@ -933,7 +933,7 @@ class Engine:
         return self._learning.capture_pending()
 
     def retry_pending(self) -> None:
-        """Learn again from transcripts whose capture failed; see `Learning.retry_pending`."""
+        """Try again to learn from transcripts whose capture failed; see `Learning.retry_pending`."""
         self._learning.retry_pending()
 
     def write_up_soon(self) -> None:

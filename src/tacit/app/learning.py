@@ -45,6 +45,8 @@ if TYPE_CHECKING:  # see `LazyWriting`
 _LOG = logging.getLogger(__name__)
 FIRST_RETRY_S, LAST_RETRY_S = 15.0, 3600.0
 """The pauses between attempts to learn from a transcript that waits; each is four times as long as the one before."""
+MOST_RETRIED = 100
+"""Transcripts that are looked at, oldest first, to see whether one waits that was not tried again yet."""
 COMMAND_SOURCE = "command"
 """Source of what the user told Tacit with a command typed as a prompt."""
 
@@ -73,6 +75,7 @@ class Learning:
         self._write_ups = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-write-up")
         self._writing_up = Event()
         self._closing = Event()
+        self._retried: set[str] = set()
         self._retry_at_s = 0.0
         self._retry_pause_s = FIRST_RETRY_S
         self._lock = Lock()
@@ -329,11 +332,17 @@ class Learning:
         return report
 
     def retry_pending(self) -> None:
-        """Learn again, in the background, from transcripts whose capture failed; does nothing while other jobs run."""
-        if self._running or monotonic() < self._retry_at_s:
+        """Try again, in the background, to learn from transcripts whose capture failed. Does nothing while other jobs run.
+
+        The first attempt for a transcript comes at once, however long the pause of those that failed before it is.
+        """
+        if self._running:
             return
-        if not self._parts.store.pending_handovers(limit=1):
-            self._retry_pause_s = FIRST_RETRY_S
+        waiting = {handover.key for handover in self._parts.store.pending_handovers(limit=MOST_RETRIED)}
+        if waiting - self._retried:
+            self._retry_at_s, self._retry_pause_s = 0.0, FIRST_RETRY_S
+        self._retried = waiting
+        if not waiting or monotonic() < self._retry_at_s:
             return
         self._retry_at_s = monotonic() + self._retry_pause_s
         self._retry_pause_s = min(4 * self._retry_pause_s, LAST_RETRY_S)

@@ -1,6 +1,6 @@
 """Everything that was fitted, one JSON file each: its origin and its values. One format, one loader; see `artifact`.
 
-Weights of a model are `matrices`, which loads numpy; settings are read without it.
+`matrices` holds the weights of models. It loads numpy and is imported by itself, so that settings can be read without numpy.
 The models that use the values stand with their formulas, in the layers above. Nothing is fitted here (`tacit_evals.fit` does).
 """
 

@@ -34,7 +34,7 @@ class Words:
     phrases: Form | None = None
 
 
-_UNSPACED = r"(?-i:[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"  # these letters have no case; without -i it compiles slowly
+_UNSPACED = r"(?-i:[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"  # letters without case; to ignore it would only make the pattern slow to compile
 PIN_UNSPACED = rf"(?-i:PIN)|pin(?=[ \d]{{0,10}}{_UNSPACED})|(?<={_UNSPACED})pin|(?<={_UNSPACED} )pin"
 """A PIN in a language that writes no spaces between words (Chinese, Japanese, Korean).
 

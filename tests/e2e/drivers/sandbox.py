@@ -157,7 +157,7 @@ class Sandbox:
             time.sleep(0.3)
 
     def wait_until_captured(self, *, sessions: int, timeout_s: float = 90.0) -> None:
-        """Wait until `sessions` sessions have ended and the daemon has worked off what they handed on."""
+        """Wait until `sessions` sessions have ended and the daemon has learned from their transcripts."""
         from contextlib import closing
 
         end = time.monotonic() + timeout_s

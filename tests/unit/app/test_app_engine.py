@@ -286,6 +286,30 @@ def test_a_transcript_whose_capture_failed_is_tried_again_after_ever_longer_paus
     assert any("make ship" in m.content for m in engine.list_memories(MemoryFilter()))
 
 
+def test_a_transcript_does_not_wait_for_the_pause_of_one_that_failed_before_it(
+    engine, place, tmp_path, monkeypatch
+):
+    now_s = 0.0
+    monkeypatch.setattr("tacit.app.learning.monotonic", lambda: now_s)
+
+    def attempts():
+        engine.flush()
+        return [handover.attempts for handover in engine._store.pending_handovers(limit=5)]
+
+    def end_session(name):
+        Agent(engine, place, name, transcript_path=str(tmp_path / "none.jsonl")).end()
+        engine.flush()
+        engine.retry_pending()
+        return attempts()
+
+    assert end_session("s1") == [2]
+    now_s = 5.0  # the first one waits until 15.0
+    assert end_session("s2") == [4, 2], "once behind the second session, once by itself"
+    now_s = 6.0
+    engine.retry_pending()
+    assert attempts() == [4, 2]
+
+
 def test_a_damaged_store_is_put_aside_and_said(make_engine, tmp_path, place):
     home = tmp_path / "home"
     home.mkdir()

@@ -20037,7 +20037,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
-            /** @description Nothing of a Tacit store can be read in it. A value cannot be used; `detail` names it. */
+            /** @description The file holds no Tacit store. A value cannot be used; `detail` names it. */
             422: {
                 headers: {
                     [name: string]: unknown;

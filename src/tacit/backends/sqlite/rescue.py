@@ -222,7 +222,7 @@ def restore(source: Path, home: Home, clock: Clock) -> Path | None:
 
     Raises:
         NotFound: if there is no such file.
-        NotABackup, StoreNewer, StoreError: if it cannot serve; the present store is left alone.
+        NotABackup, StoreNewer, StoreError: if the file cannot become the store. The present store stays as it is.
     """
     whole = examine(source) is None
     home.ensure()
@@ -292,7 +292,7 @@ def examine(source: Path) -> int | None:
 
     Raises:
         NotFound: if there is no such file.
-        NotABackup, StoreNewer, StoreError: if it cannot serve.
+        NotABackup, StoreNewer, StoreError: if the file cannot become the store.
     """
     if not source.is_file():
         raise NotFound(

@@ -41,7 +41,7 @@ def environment(
     return {
         **clean_environment(home, tacit_home, search_path=search_path),
         "GEMINI_API_KEY": "dummy",
-        "GEMINI_CLI_NO_RELAUNCH": "true",  # it would start itself again with more memory
+        "GEMINI_CLI_NO_RELAUNCH": "true",  # otherwise the client starts itself a second time, to have more memory
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
         "GEMINI_TELEMETRY_ENABLED": "false",
         "GOOGLE_GEMINI_BASE_URL": stub_url,
