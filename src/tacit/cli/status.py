@@ -351,7 +351,8 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
         if model:
             rows.append((label, _naming_line(model)))
     if store["handovers_pending"]:
-        rows.append(("learning", f"{store['handovers_pending']} transcripts wait"))
+        waiting = format_count(store["handovers_pending"], "transcript waits", "transcripts wait")
+        rows.append(("learning", waiting))
     return rows
 
 

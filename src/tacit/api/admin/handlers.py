@@ -500,7 +500,7 @@ def get_health(engine: Service, at: Parameters, request: NoBody) -> Answer[shape
         _check(
             "capture",
             not status.store.handovers_pending,
-            f"{status.store.handovers_pending} transcripts wait to be read.",
+            f"Transcripts that wait to be read: {status.store.handovers_pending}.",
             "They are read in the background.",
         ),
     ]
