@@ -34,7 +34,9 @@ from tacit_evals.postgres_search.embedded import (
 )
 
 if TYPE_CHECKING:
+    from tacit.backends.postgres import PostgresStore
     from tacit.backends.postgres.connection import Connections
+    from tacit.backends.postgres.feed import Cursor, FeedEntry
     from tacit.ports.clock import Clock
     from tacit.ports.store import Store
 
@@ -148,6 +150,14 @@ def new_tenant(clock: Clock) -> Store:
 
     server()
     return PostgresStore(_run().connections, new_tenant_name(), clock=clock)
+
+
+def told_after(store: PostgresStore, cursor: Cursor, count: int) -> tuple[FeedEntry, ...]:
+    """What the feed tells behind a cursor, as soon as it is so much: it waits for every transaction of the whole server."""
+    until = time.monotonic() + 40
+    while len(told := store.changes_after(cursor, limit=99)) < count and time.monotonic() < until:
+        time.sleep(0.05)
+    return told
 
 
 class Shards:

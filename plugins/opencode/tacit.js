@@ -357,7 +357,7 @@ const server = async (input) => {
     s.directory ??= input?.directory
     s.notify = notify
     if (!s.looked) {
-      const found = await within(client.session.get({ path: { id } }).catch(() => undefined), 300)
+      const found = await within(client.session.get({ path: { id } }).catch(() => undefined), START_MS)
       if (found?.data) {
         s.looked = true
         s.parentID = found.data.parentID

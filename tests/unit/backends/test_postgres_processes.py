@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from contracts.stores import ALPHA, EMBEDDER, NOW, add, memory, unit
-from postgres_server import OWNER, Server, check_statement, new_tenant_name, server
+from postgres_server import OWNER, Server, check_statement, new_tenant_name, server, told_after
 from samples import memory_named
 from tacit.backends.postgres import (
     Connections,
@@ -350,6 +350,7 @@ class TestFeed:
         add(store, memory_named("mem_a"), memory_named("mem_b"))
         clock.advance(5)
         store.apply([Retire(memory_id="mem_a", at_ms=NOW)])
+        told_after(store, Cursor(), 3)
         first = store.changes_after(Cursor(), limit=2)
         rest = store.changes_after(Cursor.parse(str(first[-1].cursor)), limit=9)
         told = [(entry.memory_id, entry.memory.status, entry.at_ms) for entry in (*first, *rest)]
@@ -363,7 +364,7 @@ class TestFeed:
     ) -> None:
         """With numbers alone as a cursor the first of the two would never be seen."""
         add(store, memory_named("mem_a"))
-        start = store.changes_after(Cursor(), limit=9)[-1].cursor
+        start = told_after(store, Cursor(), 1)[-1].cursor
         with _versions(running, store) as first, _versions(running, store) as second:
             first.execute(_ADD_VERSION, {"version": 2, "reason": "of the first"})
             second.execute(_ADD_VERSION, {"version": 3, "reason": "of the second"})
@@ -372,15 +373,15 @@ class TestFeed:
             second.commit()
             assert store.changes_after(start, limit=9) == (), "the first may still write before it"
             first.commit()
-        told = store.changes_after(start, limit=9)
+        told = told_after(store, start, 2)
         assert [entry.cursor.seq for entry in told] == numbers
 
     def test_what_was_purged_and_what_was_cleaned_is_told(self, store: PostgresStore) -> None:
         add(store, memory_named("mem_a", "Ask Wilhelmina."), memory_named("mem_b"))
-        start = store.changes_after(Cursor(), limit=9)[-1].cursor
+        start = told_after(store, Cursor(), 2)[-1].cursor
         store.rewrite_texts(lambda text, _: text.replace("Wilhelmina", "[redacted]"), dry_run=False)
         store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_b",)))
-        told = store.changes_after(start, limit=9)
+        told = told_after(store, start, 2)
         assert [(entry.kind, entry.memory_id) for entry in told] == [("version", "mem_a"), ("purge", "mem_b")]
         assert told[0].memory.content == "Ask [redacted]."
         assert store.purged_memories() == {"mem_b"}

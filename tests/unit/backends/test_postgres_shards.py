@@ -18,12 +18,11 @@ import psycopg
 import pytest
 
 from contracts.stores import ALPHA, EMBEDDER, NOW, add, memory, unit
-from postgres_server import OWNER, Shards, new_tenant_name, server
+from postgres_server import OWNER, Shards, new_tenant_name, server, told_after
 from samples import memory_named
 from tacit.backends.postgres import (
     Connections,
     Cursor,
-    FeedEntry,
     PostgresStore,
     create_roles,
     migrate,
@@ -117,14 +116,6 @@ def rows_of(shards: Shards, shard: str, tenant: str) -> dict[str, list[str]]:
 def count_everywhere(shards: Shards, shard: str) -> int:
     """The rows on a shard, of whatever tenant."""
     return sum(shards.rows(shard, f"SELECT count(*) FROM {table}")[0][0] for table in TENANT_TABLES)
-
-
-def told_after(store: PostgresStore, cursor: Cursor, count: int) -> tuple[FeedEntry, ...]:
-    """What the feed tells behind a cursor, as soon as it is so much: it waits for every transaction of the whole server."""
-    until = time.monotonic() + 40
-    while len(told := store.changes_after(cursor, limit=99)) < count and time.monotonic() < until:
-        time.sleep(0.05)
-    return told
 
 
 def fill(store: PostgresStore) -> None:

@@ -133,6 +133,16 @@ const scenarios = {
     await say(hooks, "m2", "child", "go on")
     return { system: await system(hooks, "<env>", "child"), kinds: sent.map((payload) => payload.event).filter((kind) => kind !== "ping"), first: events("subagent")[0] }
   },
+  async slow_fork() {
+    answer = scripted
+    const later = (ms, value) => new Promise((done) => setTimeout(() => done({ data: value }), ms))
+    const [made, copied] = [{ id: "s1", title: "talk", time: { created: 1, updated: 2 } }, { id: "f1", title: "talk (fork #1)", time: { created: 3, updated: 4 } }]
+    const prompt = (id) => [{ info: { id, role: "user", time: { created: 10 } } }]
+    const slow = { get: () => later(400, copied), list: () => later(0, [made, copied]), messages: ({ path }) => later(0, prompt(path.id === "f1" ? "copy" : "m1")) }
+    const hooks = await (await load()).server({ client: { session: slow }, directory: "/w" })
+    await say(hooks, "m2", "f1")
+    return events("session.start")
+  },
   async deleted() {
     answer = scripted
     const hooks = await open()

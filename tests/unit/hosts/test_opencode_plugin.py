@@ -217,6 +217,17 @@ def test_a_child_session_is_told_as_a_subagent(run: Any) -> None:
     assert found["system"] == ["<env>", "SUB"]
 
 
+def test_a_fork_on_a_busy_machine_is_still_told_as_one(run: Any) -> None:
+    """OpenCode takes 400 ms to describe the session."""
+    (start,) = run("slow_fork")
+    assert {name: start[name] for name in ("source", "forkOf", "originals", "copies")} == {
+        "source": "fork",
+        "forkOf": "s1",
+        "originals": ["m1"],
+        "copies": ["copy"],
+    }
+
+
 def test_a_deleted_session_is_told_and_forgotten(run: Any) -> None:
     found = run("deleted")
     assert [event["sessionID"] for event in found["told"]] == ["s1"]

@@ -150,7 +150,7 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
         })}
       </div>
       <div className="memory-box" ref={box} tabIndex={-1}>
-        <ul style={{ height: rows.getTotalSize() }} aria-busy={total === undefined} aria-label={total === undefined ? "Loading" : `${total} memories`}>
+        <ul style={{ height: rows.getTotalSize() }} aria-busy={total === undefined} aria-label={total === undefined ? "Loading" : plural(total, "memory", "memories")}>
           {items.map((item) => {
             const memory = memoryAt(item.index);
             return (
