@@ -322,13 +322,9 @@ def test_past_sessions_are_imported(sandbox, codex):
 def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(sandbox, installed):
     sandbox.remember(LINT, kind="preference")
     installed.ask("good morning")
-    end = time.monotonic() + 90
-    while not any("make lint" in file.read_text() for file in (sandbox.tacit_home / "start").glob("*.json")):
-        assert time.monotonic() < end, "the daemon left no start block"
-        time.sleep(0.2)
-    sandbox.kill_daemon()
-    sandbox.stub.clear()
-    installed.ask("good morning", TACIT_HOOK_DEADLINE_MS="200")
+    with sandbox.daemon_away(start_block="make lint") as late:
+        sandbox.stub.clear()
+        installed.ask("good morning", **late)
     assert len(newest(sandbox).find("make lint")) == 1
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from contextlib import closing
 
 import pytest
@@ -347,13 +346,9 @@ def test_a_missing_launcher_harms_no_turn_and_no_call(sandbox, installed):
 def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(sandbox, installed):
     sandbox.remember(LINT, kind="preference")
     installed.ask("hello")
-    end = time.monotonic() + 90
-    while not any("make lint" in file.read_text() for file in (sandbox.tacit_home / "start").glob("*.json")):
-        assert time.monotonic() < end, "the daemon left no start block"
-        time.sleep(0.2)
-    sandbox.kill_daemon()
-    sandbox.stub.clear()
-    installed.ask("hello", TACIT_HOOK_DEADLINE_MS="80")
+    with sandbox.daemon_away(start_block="make lint") as late:
+        sandbox.stub.clear()
+        installed.ask("hello", **late)
     assert len(newest(sandbox).find("make lint")) == 1
 
 

@@ -151,13 +151,6 @@ def test_a_blocking_rule_refuses_its_call_once(cursor):
 def test_a_conversation_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(cursor):
     cursor.remember(LINT, kind="preference")
     assert "make lint" in Conversation(cursor).start()["additional_context"]
-    end = time.monotonic() + 90
-    while not any(
-        "additional_context" in file.read_text() for file in (cursor.tacit_home / "start").glob("*.json")
-    ):
-        assert time.monotonic() < end, "the daemon left no start block"
-        time.sleep(0.2)
-    cursor.kill_daemon()
     late = Conversation(cursor, "late")
     payload = {
         "hook_event_name": "sessionStart",
@@ -165,10 +158,11 @@ def test_a_conversation_that_cannot_wait_for_a_daemon_gets_the_block_made_earlie
         "workspace_roots": [str(cursor.project)],
     }
     (entry,) = json.loads(late.file.read_text())["hooks"]["sessionStart"]
-    done = subprocess.run(
-        ["/bin/sh", "-c", entry["command"]], input=json.dumps(payload), capture_output=True, text=True, check=True,
-        env=cursor.environment(TACIT_HOOK_DEADLINE_MS="60"), cwd=late.file.parent, timeout=60,
-    )  # fmt: skip
+    with cursor.daemon_away(start_block="make lint") as waits:
+        done = subprocess.run(
+            ["/bin/sh", "-c", entry["command"]], input=json.dumps(payload), capture_output=True, text=True, check=True,
+            env=cursor.environment(**waits), cwd=late.file.parent, timeout=60,
+        )  # fmt: skip
     assert "make lint" in json.loads(done.stdout)["additional_context"]
 
 

@@ -346,15 +346,11 @@ def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed)
 def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier_once(sandbox, installed):
     sandbox.remember(LINT, kind="preference")
     installed.ask("hello")
-    end = time.monotonic() + 90
-    while not any("make lint" in file.read_text() for file in (sandbox.tacit_home / "start").glob("*.json")):
-        assert time.monotonic() < end, "the daemon left no start block"
-        time.sleep(0.2)
-    sandbox.kill_daemon()
-    sandbox.stub.clear()
-    turn = installed.ask("hello", TACIT_HOOK_DEADLINE_MS="80")
+    with sandbox.daemon_away(start_block="make lint") as late:
+        sandbox.stub.clear()
+        turn = installed.ask("hello", **late)
     assert "make lint" in parts(newest(sandbox).messages[-1])[-1]
-    sandbox.wait_for_daemon()
+    sandbox.wake_daemon()
     installed.ask("go on", resume=turn.session_id)
     assert len(newest(sandbox).find("make lint")) == 1, "the daemon was told that the session has it"
 

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -212,6 +213,23 @@ class Sandbox:
             time.sleep(0.01)
         assert not daemon_facts.is_running(pid)
         return pid
+
+    @contextmanager
+    def daemon_away(self, *, start_block: str) -> Iterator[dict[str, str]]:
+        """Kill the daemon once it has left a start block with these words, and let none come back for as long as this lasts.
+
+        Yields the environment of a session that waits for one second.
+        """
+        import fcntl
+
+        end = time.monotonic() + 90
+        while not any(start_block in file.read_text() for file in (self.tacit_home / "start").glob("*.json")):
+            assert time.monotonic() < end, "the daemon left no start block"
+            time.sleep(0.2)
+        self.kill_daemon()
+        with (self.tacit_home / "run" / "start.lock").open("r+b") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # hooks believe that another one is starting the daemon
+            yield {"TACIT_HOOK_DEADLINE_MS": "1000"}
 
     def start(self, command: list[str], environment: dict[str, str], **how) -> subprocess.Popen:
         """Start a long-lived program; it ends with the sandbox."""
