@@ -486,7 +486,7 @@ class CapturePipeline:
             return self._preparer.redact(text, scope)
 
         pending = PENDING.read(self._store, scope)
-        injected = self._given(key, scope)
+        injected = self._given(key, scope, but=captured_hashes)
         learned = extract_learnings(
             reading.turns,
             reading.before,
@@ -559,14 +559,18 @@ class CapturePipeline:
         """Content hashes of what was captured of a session in real time."""
         return frozenset(CAPTURED_AT_ONCE.read(self._store, key))
 
-    def _given(self, key: SessionKey, scope: Scope) -> tuple[str, ...]:
-        """Return the texts put into the session's context by us, or by the host from a rule file that is known here."""
+    def _given(self, key: SessionKey, scope: Scope, *, but: Collection[str] = ()) -> tuple[str, ...]:
+        """Return the texts put into the session's context by us, or by the host from a rule file that is known here.
+
+        `but` = content hashes of what the user stated in the session: the record counts it as given from then on.
+        """
         state = self._session_of(key)
         if state is None:
             return ()
         ids = tuple(dict.fromkeys(exposure.memory_id for exposure in state.ledger))
         shown = self._store.get(ids, scope=ScopeFilter.compared_with(scope))
-        return (*(memory.content for memory in shown), *(block.text for block in state.blocks))
+        given = [memory.content for memory in shown if memory.content_hash not in but]
+        return (*given, *(block.text for block in state.blocks))
 
     def _usage(
         self, key: SessionKey, scope: Scope, turns: Sequence[Turn], values: dict[ValueName, str | None]

@@ -20,12 +20,13 @@ from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Draft, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, project_scope
-from tacit.model.session import SessionKey
+from tacit.model.session import SessionKey, SessionState
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.session.cache_meter import CacheShare, shares_of_hosts
+from tacit.session.ledger import expose_host_rules
 from tacit.state.registry import CACHE_DAYS_OF_HOSTS
 from unit.capture.pipelines import make_pipeline
 
@@ -266,6 +267,29 @@ def test_what_was_captured_in_real_time_is_not_captured_again_even_when_forgotte
     world.store.apply([Retire(memory_id=memory.id, at_ms=NOW + 5000)])
     hand(world, path)
     assert world.contents("anti_pattern") == set()
+
+
+def test_what_the_user_decided_stands_in_the_digest_though_the_session_record_counts_it_as_given(
+    tmp_path: Path,
+) -> None:
+    """It is stored as soon as it is said and not handed back to its own session; that does not make it somebody else's words."""
+    decision = "We decided to archive invoices after ninety days, not after thirty."
+    path = tmp_path / "s1.jsonl"
+    path.write_text(line("user", decision, 1) + call(2, "Edit", {"file_path": "/w/a.py"}))
+    told = World()
+    told.say(decision)
+    record = SessionState(key=S)
+    told.store.save_session(expose_host_rules(record, told.memories("decision"), at_ms=NOW))
+    hand(told, path)
+    (digest,) = told.memories("digest")
+    assert f"dec: {decision.removesuffix('.')}" in digest.content.splitlines()
+    assert len(told.memories("decision")) == 1
+
+    given = World()  # the same words as those of an earlier session
+    given.say(decision, session=SessionKey(host="claude-code", session_id="s0"))
+    given.store.save_session(expose_host_rules(record, given.memories("decision"), at_ms=NOW))
+    hand(given, path)
+    assert not any("dec:" in memory.content for memory in given.memories("digest"))
 
 
 def test_a_fork_does_not_teach_the_shared_part_again(tmp_path: Path) -> None:
