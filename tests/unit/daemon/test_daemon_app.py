@@ -43,9 +43,11 @@ def parts_of(engine: object, *, threads: int = 2, queue: int = 2) -> DaemonParts
     )
 
 
-def ask(parts: DaemonParts, talk: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
+def ask(
+    parts: DaemonParts, talk: Callable[[httpx.AsyncClient], Awaitable[None]], *, opening_s: float = 30.0
+) -> None:
     async def run() -> None:
-        transport = httpx.ASGITransport(app=build_app(parts))
+        transport = httpx.ASGITransport(app=build_app(parts, opening_s=opening_s))
         async with httpx.AsyncClient(transport=transport, base_url="http://tacit") as client:
             await talk(client)
 
@@ -293,6 +295,44 @@ def test_a_broken_program_is_reported_to_whoever_runs_it():
     assert isinstance(waiting.exception(timeout=30), RuntimeError)
     assert broken.wait(30)
     assert source.ready is None
+
+
+def test_the_api_of_a_program_that_cannot_start_says_what_failed_and_where_to_look():
+    def open_it() -> object:
+        raise RuntimeError("the text of a memory")
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        reply = await client.get("/v1/status")
+        assert (reply.status_code, reply.headers["content-type"]) == (500, "application/problem+json")
+        said = reply.json()
+        assert (said["code"], said["detail"]) == ("internal", "Tacit failed with RuntimeError.")
+        assert "tacit logs" in said["hint"]
+
+    ask(
+        DaemonParts(source=EngineSource(open_it), pool=WorkerPool(threads=2, queue=2), home="/h"),
+        talk,
+    )
+
+
+def test_the_api_of_a_store_that_takes_long_to_open_says_so():
+    opened = threading.Event()
+
+    def open_it() -> object:
+        opened.wait(30)
+        raise StoreNewer("it ends with the test")
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        reply = await client.get("/v1/status")
+        assert (reply.status_code, reply.json()["detail"]) == (503, "The store is still being opened.")
+
+    try:
+        ask(
+            DaemonParts(source=EngineSource(open_it), pool=WorkerPool(threads=2, queue=2), home="/h"),
+            talk,
+            opening_s=0.05,
+        )
+    finally:
+        opened.set()
 
 
 def test_loopback_needs_the_token_and_a_local_name():
