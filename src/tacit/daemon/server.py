@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import logging
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -50,8 +48,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 OPENING_S = 30.0
-
-_LOG = logging.getLogger(__name__)
 
 
 def build_app(parts: DaemonParts, *, opening_s: float = OPENING_S) -> ASGIApp:
@@ -225,13 +221,6 @@ class _Api:
             await problem_of(error)(scope, receive, send)
         except TacitError as error:
             await problem_of(error)(scope, receive, send)
-        # A boundary: whoever asks must learn where the reason stands.
-        except Exception as error:  # noqa: BLE001
-            # The frames without the message: that may hold the text of a memory.
-            frames = "".join(traceback.format_tb(error.__traceback__))
-            _LOG.error("the API cannot be built: %s\n%s", type(error).__name__, frames)
-            detail = f"Tacit failed with {type(error).__name__}."
-            await problem("internal", detail, hint="`tacit logs` has the details.")(scope, receive, send)
         else:
             await api(scope, receive, send)
 

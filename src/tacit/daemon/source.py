@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from threading import Condition, Lock, Thread
 from typing import TYPE_CHECKING, TypeVar
 
-from tacit.errors import DaemonUnavailable, TacitError
+from tacit.errors import DaemonError, DaemonUnavailable, TacitError
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -142,7 +142,8 @@ class EngineSource:
         except Exception as error:  # noqa: BLE001
             _LOG.exception("the engine is broken")
             self._failed_s = time.monotonic()
-            future.set_exception(error)
+            detail = f"Tacit cannot open its store: {type(error).__name__}."
+            future.set_exception(DaemonError(detail, hint="`tacit logs` has the details."))
             self._on_broken()
         else:
             future.set_result(engine)

@@ -19,7 +19,7 @@ from tacit.daemon.hooks import MAX_BODY_BYTES, DaemonParts
 from tacit.daemon.server import build_app, guarded
 from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import Busy, WorkerPool
-from tacit.errors import DaemonUnavailable, InvalidPayload, NotFound, StoreNewer
+from tacit.errors import DaemonError, DaemonUnavailable, InvalidPayload, NotFound, StoreNewer
 from tacit.providers.clock import FakeClock
 from tacit.safety.authority import Authority
 from tacit.session.answer_priority import wait_for_pending_answers
@@ -292,7 +292,7 @@ def test_a_broken_program_is_reported_to_whoever_runs_it():
 
     source = EngineSource(open_it, on_broken=broken.set)
     waiting: Future[object] = source.begin()
-    assert isinstance(waiting.exception(timeout=30), RuntimeError)
+    assert isinstance(waiting.exception(timeout=30), DaemonError)
     assert broken.wait(30)
     assert source.ready is None
 
@@ -305,7 +305,9 @@ def test_the_api_of_a_program_that_cannot_start_says_what_failed_and_where_to_lo
         reply = await client.get("/v1/status")
         assert (reply.status_code, reply.headers["content-type"]) == (500, "application/problem+json")
         said = reply.json()
-        assert (said["code"], said["detail"]) == ("internal", "Tacit failed with RuntimeError.")
+        assert (said["code"], said["detail"]) == (
+            "daemon_error", "Tacit cannot open its store: RuntimeError.",
+        )  # fmt: skip
         assert "tacit logs" in said["hint"]
 
     ask(
