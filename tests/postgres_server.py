@@ -153,7 +153,10 @@ def new_tenant(clock: Clock) -> Store:
 
 
 def told_after(store: PostgresStore, cursor: Cursor, count: int) -> tuple[FeedEntry, ...]:
-    """What the feed tells behind a cursor, as soon as it is so much: it waits for every transaction of the whole server."""
+    """Return the entries of the feed after `cursor`, once there are at least `count`, or after 40 s.
+
+    The feed holds entries back while an older transaction is open anywhere on the server, those of other tests included.
+    """
     until = time.monotonic() + 40
     while len(told := store.changes_after(cursor, limit=99)) < count and time.monotonic() < until:
         time.sleep(0.05)

@@ -486,7 +486,7 @@ class CapturePipeline:
             return self._preparer.redact(text, scope)
 
         pending = PENDING.read(self._store, scope)
-        injected = self._given(key, scope, but=captured_hashes)
+        injected = self._given(key, scope, stated=captured_hashes)
         learned = extract_learnings(
             reading.turns,
             reading.before,
@@ -559,17 +559,18 @@ class CapturePipeline:
         """Content hashes of what was captured of a session in real time."""
         return frozenset(CAPTURED_AT_ONCE.read(self._store, key))
 
-    def _given(self, key: SessionKey, scope: Scope, *, but: Collection[str] = ()) -> tuple[str, ...]:
-        """Return the texts put into the session's context by us, or by the host from a rule file that is known here.
+    def _given(self, key: SessionKey, scope: Scope, *, stated: Collection[str] = ()) -> tuple[str, ...]:
+        """Return the texts that Tacit injected into the session, and those of known rule files that the host loaded.
 
-        `but` = content hashes of what the user stated in the session: the record counts it as given from then on.
+        `stated` = content hashes of what the user stated in this session. The session record counts these memories as
+        given, but they are the user's own words, so they are left out.
         """
         state = self._session_of(key)
         if state is None:
             return ()
         ids = tuple(dict.fromkeys(exposure.memory_id for exposure in state.ledger))
         shown = self._store.get(ids, scope=ScopeFilter.compared_with(scope))
-        given = [memory.content for memory in shown if memory.content_hash not in but]
+        given = [memory.content for memory in shown if memory.content_hash not in stated]
         return (*given, *(block.text for block in state.blocks))
 
     def _usage(

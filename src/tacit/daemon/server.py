@@ -38,7 +38,7 @@ from tacit.daemon.page.mount import CODE_PATH, PageMount
 from tacit.daemon.page.signin import PageSessions
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy
-from tacit.errors import DaemonUnavailable, TacitError
+from tacit.errors import TacitError
 from tacit.model.memory import Speaker
 from tacit.safety.authority import SPEAKER_KEY, Authority
 from tacit.session.answer_priority import pending_answer, wait_for_pending_answers
@@ -47,11 +47,10 @@ if TYPE_CHECKING:
     from tacit.app.engine import Engine
 
 T = TypeVar("T")
-OPENING_S = 30.0
 
 
-def build_app(parts: DaemonParts, *, opening_s: float = OPENING_S) -> ASGIApp:
-    """Make the application for the Unix socket. A request of the API waits `opening_s` seconds at most for the store to be opened."""
+def build_app(parts: DaemonParts) -> ASGIApp:
+    """Make the application for the Unix socket."""
 
     async def health(_: Request) -> Response:
         return JSONResponse(health_of(parts))
@@ -74,7 +73,7 @@ def build_app(parts: DaemonParts, *, opening_s: float = OPENING_S) -> ASGIApp:
         Route(f"{HOOK_PATH}{{host}}", _not_posted, methods=["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]),
         Route("/mcp", _Mcp(parts)),
         *(Route(path, page) for path in ("/ui", "/ui/{rest:path}")),
-        Route("/v1/{rest:path}", _Api(parts, opening_s=opening_s)),
+        Route("/v1/{rest:path}", _Api(parts)),
     ]
     app = _with_speaker(Starlette(routes=routes), Authority(Home(Path(parts.home))))
     return _counted(_hooks_first(app, parts), parts.counters)
@@ -209,31 +208,24 @@ def _serve_hook(parts: DaemonParts, host: str, body: bytes, until_s: float) -> H
 class _Api:
     """The API, built when somebody first asks for it: it needs the engine, and pydantic models nobody else needs."""
 
-    def __init__(self, parts: DaemonParts, *, opening_s: float) -> None:
+    def __init__(self, parts: DaemonParts) -> None:
         self._parts = parts
-        self._opening_s = opening_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        parts = self._parts
         try:
-            api = await self._built()
-        except TimeoutError:
-            error = DaemonUnavailable("The store is still being opened.", hint="Ask again in a moment.")
-            await problem_of(error)(scope, receive, send)
+            engine = await parts.source.get(until_s=time.monotonic() + 30.0)
         except TacitError as error:
             await problem_of(error)(scope, receive, send)
-        else:
-            await api(scope, receive, send)
-
-    async def _built(self) -> Router:
-        parts = self._parts
-        engine = await parts.source.get(until_s=time.monotonic() + self._opening_s)
+            return
         if parts.api is None or parts.api[0] is not engine:
             parts.api = engine, await asyncio.to_thread(_build_api, engine, parts)
-        return parts.api[1]
+        await parts.api[1](scope, receive, send)
 
 
 def _build_api(engine: Engine, parts: DaemonParts) -> Router:
     from tacit.api.routes import build_routes  # noqa: PLC0415 - see `_Api`
+    from tacit.errors import DaemonUnavailable  # noqa: PLC0415
 
     async def run(work: Callable[[], T], *, ahead: bool = False) -> T:
         def at_work() -> T:

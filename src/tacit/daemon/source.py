@@ -117,8 +117,8 @@ class EngineSource:
         """Wait for the engine.
 
         Raises:
+            DaemonUnavailable: `until_s` (of `time.monotonic()`) has passed.
             TacitError: why it cannot be opened.
-            TimeoutError: `until_s` (of `time.monotonic()`) has passed.
         """
         engine = self.ready
         if engine is not None:
@@ -126,9 +126,13 @@ class EngineSource:
         import asyncio  # noqa: PLC0415 - whoever waits this way has it loaded; the hook listener's threads do not need it
 
         waiting = asyncio.shield(asyncio.wrap_future(self.begin()))
-        if until_s is None:
-            return await waiting
-        return await asyncio.wait_for(waiting, max(0.0, until_s - time.monotonic()))
+        timeout_s = None if until_s is None else max(0.0, until_s - time.monotonic())
+        try:
+            return await asyncio.wait_for(waiting, timeout_s)
+        except TimeoutError:
+            raise DaemonUnavailable(
+                "The store is still being opened.", hint="Ask again in a moment."
+            ) from None
 
     def _run(self, future: Future[Engine]) -> None:
         try:

@@ -216,9 +216,9 @@ class Sandbox:
 
     @contextmanager
     def daemon_away(self, *, start_block: str) -> Iterator[dict[str, str]]:
-        """Kill the daemon once it has left a start block with these words, and let none come back for as long as this lasts.
+        """Kill the daemon once it has written a start block that contains `start_block`; until the end, no daemon can start.
 
-        Yields the environment of a session that waits for one second.
+        Yields environment variables that let a client's hooks wait for one second.
         """
         import fcntl
 

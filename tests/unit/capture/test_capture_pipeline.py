@@ -272,7 +272,7 @@ def test_what_was_captured_in_real_time_is_not_captured_again_even_when_forgotte
 def test_what_the_user_decided_stands_in_the_digest_though_the_session_record_counts_it_as_given(
     tmp_path: Path,
 ) -> None:
-    """It is stored as soon as it is said and not handed back to its own session; that does not make it somebody else's words."""
+    """The decision is stored as soon as it is said. The record counts it as given from then on, but it is the user's own sentence."""
     decision = "We decided to archive invoices after ninety days, not after thirty."
     path = tmp_path / "s1.jsonl"
     path.write_text(line("user", decision, 1) + call(2, "Edit", {"file_path": "/w/a.py"}))

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tacit import Engine, __version__
+from tacit.api.problems import problem_of
 from tacit.config.home import Home
 from tacit.daemon.hooks import MAX_BODY_BYTES, DaemonParts
 from tacit.daemon.server import build_app, guarded
@@ -43,11 +44,9 @@ def parts_of(engine: object, *, threads: int = 2, queue: int = 2) -> DaemonParts
     )
 
 
-def ask(
-    parts: DaemonParts, talk: Callable[[httpx.AsyncClient], Awaitable[None]], *, opening_s: float = 30.0
-) -> None:
+def ask(parts: DaemonParts, talk: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
     async def run() -> None:
-        transport = httpx.ASGITransport(app=build_app(parts, opening_s=opening_s))
+        transport = httpx.ASGITransport(app=build_app(parts))
         async with httpx.AsyncClient(transport=transport, base_url="http://tacit") as client:
             await talk(client)
 
@@ -316,23 +315,18 @@ def test_the_api_of_a_program_that_cannot_start_says_what_failed_and_where_to_lo
     )
 
 
-def test_the_api_of_a_store_that_takes_long_to_open_says_so():
+def test_whoever_waits_for_a_store_that_takes_long_to_open_is_told_so():
     opened = threading.Event()
 
     def open_it() -> object:
         opened.wait(30)
         raise StoreNewer("it ends with the test")
 
-    async def talk(client: httpx.AsyncClient) -> None:
-        reply = await client.get("/v1/status")
-        assert (reply.status_code, reply.json()["detail"]) == (503, "The store is still being opened.")
-
+    source = EngineSource(open_it)
     try:
-        ask(
-            DaemonParts(source=EngineSource(open_it), pool=WorkerPool(threads=2, queue=2), home="/h"),
-            talk,
-            opening_s=0.05,
-        )
+        with pytest.raises(DaemonUnavailable, match="is still being opened") as refused:
+            asyncio.run(source.get(until_s=time.monotonic() + 0.05))
+        assert problem_of(refused.value).status_code == 503
     finally:
         opened.set()
 
