@@ -1,0 +1,1 @@
+"""How two statements relate: the same, one ends the other, or near. Used wherever two statements meet."""
