@@ -37,6 +37,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Literal, cast
 
+UPGRADE = "Upgrade this Tacit: in a clone of its newest version, run `uv tool install --reinstall .`."
+
+
+def install_extra(extra: str) -> str:
+    """What to do about a missing extra. Nothing is on a package index yet, and `tacit` there is a stranger's package: the clone is named."""
+    return f'Install `tacit-memory[{extra}]` from your clone of Tacit: run `uv tool install --reinstall ".[{extra}]"` there.'
+
 
 class TacitError(Exception):
     """Base of all errors that Tacit raises on purpose. `hint` says what to do about it."""

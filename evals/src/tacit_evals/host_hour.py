@@ -1,4 +1,4 @@
-"""Measures the first hour of each host: from `pip install` to the first memory that reaches the model. Prints every command with its seconds.
+"""Measures the first hour of each host: from the install of a wheel to the first memory that reaches the model. Prints every command with its seconds.
 
 Run: `python -m tacit_evals.host_hour [--host NAME]... [--json FILE]`. Builds the wheel of the newest commit. For each host, a person who has an empty
 home makes a virtual environment, installs the wheel with pip, connects the host, and states a rule. Then the real client of tests/e2e/clients runs against

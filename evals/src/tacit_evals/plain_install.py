@@ -24,7 +24,7 @@ def commit_copy(target: Path, *, source: Path = SOURCE, commit: str = "HEAD") ->
 def build_wheel(checkout: Path, folder: Path) -> Path:
     """Build the wheel of `checkout` into `folder` and return it."""
     _quiet(["uv", "build", "--wheel", "--out-dir", str(folder), str(checkout)])
-    return next(folder.glob("tacit-*.whl"))
+    return next(folder.glob("tacit_memory-*.whl"))
 
 
 def install_plain(folder: Path, wheel: Path) -> Path:

@@ -92,7 +92,7 @@ def check_interpreter() -> Finding:
     """Which Python runs, and whether it is one of those that the package's classifiers name as tested."""
     from importlib.metadata import metadata
 
-    suffixes = (line.rpartition(" :: ")[2] for line in metadata("tacit").get_all("Classifier") or ())
+    suffixes = (line.rpartition(" :: ")[2] for line in metadata("tacit-memory").get_all("Classifier") or ())
     tested = [version for version in suffixes if version.startswith("3.")]
     if "{}.{}".format(*sys.version_info) in tested:
         return Finding(name="python", state="ok", detail=interpreter())
@@ -100,7 +100,7 @@ def check_interpreter() -> Finding:
         name="python",
         state="warn",
         detail=f"{interpreter()}; Tacit is tested on {', '.join(tested)}.",
-        advice="If something fails, install Tacit with one of these: `uv tool install --python 3.13 tacit`.",
+        advice="If something fails, install Tacit with one of these: `uv tool install --python 3.13 .` in your clone of Tacit.",
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from tacit.errors import install_extra
+
 
 def main() -> None:
     """Run the command."""
     try:
         from tacit.server.main import main as run  # noqa: PLC0415 - needs the extra
     except ImportError as error:
-        sys.stderr.write(
-            f'error {error.name} is not installed.\n      `pip install "tacit[server]"` installs what the server needs.\n'
-        )
+        sys.stderr.write(f"error {error.name} is not installed.\n      {install_extra('server')}\n")
         sys.exit(1)
     run()

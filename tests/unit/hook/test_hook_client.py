@@ -14,11 +14,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+import tacit
 from loopback import DaemonSocket
 from tacit.config.home import Home
 
@@ -185,7 +185,7 @@ def test_prints_the_reply_byte_for_byte(home, serve):
     assert run(home, PROMPT).stdout == text
     head, _, body = daemon.asked[0].partition(b"\r\n\r\n")
     assert head.startswith(b"POST /hook/claude-code HTTP/1.1\r\n")
-    assert f"x-tacit-version: {version('tacit')}".encode() in head.lower()
+    assert f"x-tacit-version: {tacit.__version__}".encode() in head.lower()
     wait = next(int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.startswith(b"X-Tacit-Deadline-Ms"))
     assert 0 < wait < 800
     assert body == PROMPT
@@ -655,7 +655,7 @@ def test_a_newer_daemon_is_used_as_it_is(home, serve):
 
 
 def test_its_version_is_the_packages():
-    assert f'\nVERSION = "{version("tacit")}"\n' in HOOK.read_text()
+    assert f'\nVERSION = "{tacit.__version__}"\n' in HOOK.read_text()
 
 
 def test_a_hook_loads_few_modules_and_only_from_the_standard_library(home, serve):

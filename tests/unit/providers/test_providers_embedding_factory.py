@@ -71,7 +71,7 @@ def test_the_key_and_the_redactor_reach_the_server() -> None:
 
 
 def test_a_missing_library_is_named() -> None:
-    with pytest.raises(ProviderError, match=r"pip install tacit\[fastembed\]"):
+    with pytest.raises(ProviderError, match=r"tacit-memory\[fastembed\]` from your clone"):
         load_fastembed("some-model")
 
 

@@ -96,7 +96,7 @@ def test_a_wrong_length_is_found_out(tmp_path: Path) -> None:
 def test_a_cased_vocabulary_needs_the_library(tmp_path: Path) -> None:
     made = folder(tmp_path)
     (made / "tokenizer_config.json").write_text('{"do_lower_case": false}')
-    with pytest.raises(ProviderError, match=r"pip install tacit\[onnx-dir\]"):
+    with pytest.raises(ProviderError, match=r"tacit-memory\[onnx-dir\]` from your clone"):
         OnnxFolder(made).embed(["tea"])
 
 

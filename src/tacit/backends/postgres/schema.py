@@ -13,7 +13,7 @@ import psycopg
 
 from tacit.backends.postgres.failures import not_migrated, translate
 from tacit.backends.postgres.roles import APPLICATION, grant_application
-from tacit.errors import StoreNewer
+from tacit.errors import UPGRADE, StoreNewer
 
 SCHEMA_VERSION = 5
 """The newest migration that this Tacit knows."""
@@ -84,7 +84,7 @@ def refuse_newer(version: int) -> None:
     if version > SCHEMA_VERSION:
         raise StoreNewer(
             f"The database has schema {version}; this Tacit knows up to {SCHEMA_VERSION} and reads nothing.",
-            hint="Upgrade this Tacit (`uv tool upgrade tacit`).",
+            hint=UPGRADE,
         )
 
 

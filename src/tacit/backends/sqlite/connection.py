@@ -28,6 +28,7 @@ from tacit.backends.sqlite.schema import (
 )
 from tacit.backends.sqlite.scopes import StoredScope, stored_scopes
 from tacit.errors import (
+    UPGRADE,
     InvalidInput,
     StoreBusy,
     StoreCorrupt,
@@ -254,7 +255,7 @@ class Database:
         if version > SCHEMA_VERSION:
             raise StoreNewer(
                 f"{self.path} has schema {version}; this Tacit knows up to {SCHEMA_VERSION} and reads nothing.",
-                hint="Upgrade this Tacit (`uv tool upgrade tacit`).",
+                hint=UPGRADE,
             )
         return version
 

@@ -20,7 +20,7 @@ from tacit.backends.sqlite.salvage.rebuild import add_missing, assemble_memories
 from tacit.backends.sqlite.salvage.rows import FoundRows, find_rows
 from tacit.backends.sqlite.schema import SCHEMA_VERSION, is_possible_version, schema_version
 from tacit.config.home import Home
-from tacit.errors import NotABackup, NotFound, StoreError, StoreNewer
+from tacit.errors import UPGRADE, NotABackup, NotFound, StoreError, StoreNewer
 from tacit.ports.clock import Clock
 from tacit.ports.store import Salvage
 from tacit.state.registry import COPIES, DAMAGED_STORE
@@ -307,7 +307,7 @@ def examine(source: Path) -> int | None:
     if version > SCHEMA_VERSION and is_possible_version(version):
         raise StoreNewer(
             f"The backup {source} has schema {version}; this Tacit knows up to {SCHEMA_VERSION}.",
-            hint="Upgrade this Tacit (`uv tool upgrade tacit`).",
+            hint=UPGRADE,
         )
     try:
         if is_sound(source) and not log_is_damaged(source):

@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ProviderError
+from tacit.errors import ProviderError, install_extra
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.http import sendable, unit_rows
 
@@ -34,9 +34,7 @@ def load_fastembed(model: str) -> _Model:
         ProviderError: if the library is not installed or the model cannot be loaded.
     """
     if importlib.util.find_spec("fastembed") is None:
-        raise ProviderError(
-            "The library fastembed is not installed.", hint="Run `pip install tacit[fastembed]`."
-        )
+        raise ProviderError("The library fastembed is not installed.", hint=install_extra("fastembed"))
     library = cast(Any, importlib.import_module("fastembed"))
     try:
         return cast(_Model, library.TextEmbedding(model_name=model, threads=1))

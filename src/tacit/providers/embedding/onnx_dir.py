@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ProviderError
+from tacit.errors import ProviderError, install_extra
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.http import unit_rows
 from tacit.providers.embedding.session import Session, open_session
@@ -187,7 +187,7 @@ def make_encode(folder: Path, max_tokens: int) -> Encode:
     if not uncased or not (folder / "vocab.txt").is_file():
         raise ProviderError(
             f"The tokeniser of {folder} needs the library tokenizers.",
-            hint="Run `pip install tacit[onnx-dir]`.",
+            hint=install_extra("onnx-dir"),
         )
     try:
         wordpiece = WordPiece(read_vocabulary(folder / "vocab.txt"))
