@@ -118,6 +118,13 @@ ENVIRONMENT_READERS: dict[str, str] = {
 """Modules outside config/ that read the environment, with the reason. This list only shrinks."""
 
 
+def test_yaml_is_read_in_one_place():
+    readers = {path.name for path in (ROOT / "src").rglob("*.py") if "import YAML" in path.read_text("utf-8")}
+    assert readers == {"yaml_file.py", "overrides.py"}, (
+        "`parse_settings` is the reader; `overrides` writes, and reads with it first"
+    )
+
+
 def test_only_declarations_name_stored_values():
     """The type checker refuses any other text as a name: pyright is strict on all of `src`."""
     makers = {

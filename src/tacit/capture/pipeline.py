@@ -432,7 +432,7 @@ class CapturePipeline:
             store=self._store,
             preparer=self._preparer,
             reconciler=self._reconciler,
-            now_ms=self._clock.now_ms(),
+            clock=self._clock,
             joined=joined,
             left=left,
         )

@@ -1,12 +1,13 @@
-"""Reading one settings file.
+"""The one reader of YAML: settings files, and the front matter of the files of a team.
 
-In: a path, or the text of a file. Out: plain values with the line of every key. Refuses what settings never need
+In: a path, or the text of a file. Out: plain values with the line of every key. Refuses what these files never need
 (anchors, aliases, merge keys, custom tags, repeated keys, deep nesting, large files), so that a hostile project
 file costs little time and no memory. Never interprets a key.
 """
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ MAX_BYTES = 64 * 1024
 """The reader handles about 300 kB a second and runs on the way to a prompt; real files have a few kB."""
 MAX_DEPTH = 12
 
+_NESTED = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH + 1}}}")
+"""Brackets in a row, which the scanner would read hundreds of before the first of them becomes an event."""
 _TAGS = ("null", "bool", "int", "float", "str", "timestamp", "map", "seq")
 
 
@@ -174,6 +177,8 @@ def _line_slice(key: object, text: str) -> slice:
 
 def _refuse_unneeded(yaml: YAML, text: str, place: str) -> None:
     depth = 0
+    if nested := _NESTED.search(text):
+        raise _too_deep(place, text.count("\n", 0, nested.start()) + 1)
     events: Any = cast(Any, yaml).parse(StringIO(text))
     for event in events:
         line: int = event.start_mark.line + 1
@@ -185,12 +190,15 @@ def _refuse_unneeded(yaml: YAML, text: str, place: str) -> None:
         if isinstance(event, CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
-                raise InvalidSetting(
-                    f"{place}:{line} is nested more than {MAX_DEPTH} levels deep.",
-                    hint="No setting needs that.",
-                )
+                raise _too_deep(place, line)
         elif isinstance(event, CollectionEndEvent):
             depth -= 1
+
+
+def _too_deep(place: str, line: int) -> InvalidSetting:
+    return InvalidSetting(
+        f"{place}:{line} is nested more than {MAX_DEPTH} levels deep.", hint="No setting needs that."
+    )
 
 
 def _plain(yaml: YAML, node: object, place: str, prefix: str, lines: dict[str, int]) -> object:
@@ -220,7 +228,7 @@ def _plain(yaml: YAML, node: object, place: str, prefix: str, lines: dict[str, i
         return str(untyped_node.value)
     try:
         return cast(Any, yaml).constructor.construct_object(node, deep=True)
-    except ValueError as error:  # a number of thousands of digits, for one
+    except (ValueError, LookupError, ArithmeticError) as error:  # thousands of digits, or `!!bool maybe`
         raise InvalidSetting(
             f"{position} holds a value that cannot be read.", hint="Correct that line."
         ) from error

@@ -251,6 +251,27 @@ def test_the_number_of_rule_files_is_bounded(tmp_path: Path) -> None:
     assert len(find_rule_files(tmp_path)) == MAX_FILES
 
 
+def test_a_bound_ends_no_memory(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    folder = tmp_path / ".cursor" / "rules"
+    folder.mkdir(parents=True)
+    (tmp_path / "CLAUDE.md").write_text("- Always write tests first.\n")
+    (folder / "zz.mdc").write_text("- Never push to the main branch.\n")
+    world.run()
+    before = world.contents()
+    assert len(before) == 2
+    (tmp_path / "CLAUDE.md").write_text("x" * 400_000 + "\n- Always write tests first.\n")
+    for number in range(MAX_FILES):
+        (folder / f"m{number:03}.mdc").write_text("Notes.\n")
+    world.run()
+    assert world.contents() == before
+    for number in range(MAX_FILES):
+        (folder / f"m{number:03}.mdc").unlink()
+    (folder / "zz.mdc").unlink()
+    world.run()
+    assert len(world.contents()) == 1
+
+
 def test_a_line_that_imports_a_file_ends_a_statement_and_is_none() -> None:
     rules = read_rules(
         "- Always run the linter\n@docs/extra.md\n- @~/.claude/mine.md\n- Never use `@foo/bar` here\n"

@@ -18,11 +18,13 @@ from tacit.app.sharing.shareable import require_shareable
 from tacit.capture.bootstrap import RuleFile
 from tacit.capture.bootstrap.git_objects import Unreadable
 from tacit.capture.bootstrap.team_files import (
+    LATE,
     TEAM_FOLDER,
     TeamStatement,
     find_team_files,
     is_name,
     read_team_file,
+    reading_time,
     write_team_file,
 )
 from tacit.errors import InvalidInput, InvalidPayload, NotFound
@@ -89,7 +91,7 @@ class Team:
         joined = TEAM_JOINED.find(self._parts.store, project.id) == project.root
         states = TEAM_FILES.read(self._parts.store, project.id)
         try:
-            found = find_team_files(Path(project.root), joined=True)
+            found = find_team_files(Path(project.root), joined=True, known=states)
         except Unreadable:
             return TeamFolder(
                 project=project,
@@ -97,13 +99,12 @@ class Team:
                 problem="its default branch is not here; `git fetch` brings it",
             )
         rows: list[SharedFile] = []
+        in_time = reading_time(self._parts.clock)
         for path, file in found.items():
             merged = file.tier is TrustTier.TEAMMATE
             memory_id = states[path].memory_id if path in states else ""
             try:
-                if not file.readable:
-                    raise InvalidPayload("it is too large, or git's object cannot be read")
-                said = read_team_file(file.raw.decode("utf-8", "replace"), kinds=self._parts.kinds)
+                said = (file if in_time() else file.left_out(LATE)).statement(self._parts.kinds)
                 terms = (said.content, said.by, said.source, *said.when, *said.files)
                 if secrets := secrets_in(terms, self._parts.redactor.at(project_scope(project.id))):
                     raise InvalidPayload(f"it holds a secret ({secrets}), so it is not imported")

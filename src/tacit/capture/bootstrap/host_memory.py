@@ -85,8 +85,10 @@ def import_host_memory(
         if not file.is_file():
             return ()
         with file.open("rb") as opened:
-            raw = opened.read(MAX_BYTES)
+            raw = opened.read(MAX_BYTES + 1)
     except OSError:
+        return ()
+    if len(raw) > MAX_BYTES:  # a part of it would end what the rest says
         return ()
     if form == "codex":
         if not memory_is_on(file.parent.parent / "config.toml"):

@@ -16,6 +16,7 @@ from tacit.capture.bootstrap.authorship import AuthoredLines, Authorship, line_k
 from tacit.capture.bootstrap.sources import (
     HISTORY,
     MAX_BYTES,
+    MAX_FILES,
     Source,
     file_source,
     find_project_files,
@@ -125,7 +126,7 @@ def import_rule_files(
         present.append(path)
         try:
             with file.open("rb") as opened:
-                raw = opened.read(MAX_BYTES)
+                raw = opened.read(MAX_BYTES + 1)
         except OSError:
             files.append(RuleFile(path=path, memories=len(run.ids(path)), status="unreadable"))
             continue
@@ -139,8 +140,11 @@ def import_rule_files(
         changes.extend(file_changes)
         if rule_file.memories or rule_file.status == "changed":
             files.append(rule_file)
+    full = len(rule_files) >= MAX_FILES or len(further) >= MAX_FILES
     for path in earlier_paths:
-        if path not in present:
+        if path not in present and full and (root / path).is_file():
+            present.append(path)  # left out because there are too many: that ends nothing
+        elif path not in present:
             changes.extend(run.forget(path))
             files.append(RuleFile(path=path, memories=0, status="gone"))
     if sorted(present) != sorted(earlier_paths):
@@ -175,7 +179,7 @@ class FileImport:
             path = file.relative_to(root).as_posix()
             try:
                 with file.open("rb") as opened:
-                    source = file_source(path, opened.read(MAX_BYTES), project_id=self.project_id)
+                    source = file_source(path, opened.read(MAX_BYTES + 1), project_id=self.project_id)
                 drafts = source.drafts(self.now_ms) if source.rules else ()
             except (OSError, InvalidPayload):
                 continue

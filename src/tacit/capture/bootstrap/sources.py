@@ -21,6 +21,7 @@ from tacit.capture.bootstrap.markdown import RuleLine, read_rules
 from tacit.capture.bootstrap.readme import read_readme
 from tacit.capture.extract.explicit import find_explicit, normalize_statement
 from tacit.capture.wording import kind_of
+from tacit.errors import InvalidPayload
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
@@ -56,7 +57,7 @@ _RECURRING_ORDER = lazy_regex(
 """An order by its form, whose verb is no common one: "lint with flake8 before every commit"."""
 MAX_BYTES = 400_000
 MAX_FILES = 200
-"""Most files of one project; what lies behind them is not looked at."""
+"""Most files of one project; what lies behind them is not looked at, and does not end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +108,8 @@ def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
     text = decode_text(raw)
 
     def drafts(at_ms: int) -> tuple[Draft, ...]:
+        if len(raw) > MAX_BYTES:  # a part of it would end what the rest says
+            raise InvalidPayload(f"it is too large: more than {MAX_BYTES // 1000} kB")
         return read_drafts(text, path, project_id=project_id, at_ms=at_ms)
 
     told_by_the_way = read_off or _is_decision(path)

@@ -2,7 +2,8 @@
 
 What stands on the default branch was reviewed when it was merged: in a folder whose user joined the team it is a teammate's word. All else
 (other branches, uncommitted files, folders whose user did not join) is found on demand only. A file that changes supersedes its memory, and
-one that is removed ends it. What the user made their own stays. Conflicts are git's: a file that cannot be read changes nothing.
+one that is removed ends it. What the user made their own stays. Conflicts are git's: a file that cannot be read changes nothing, and neither does one that is
+left out because there are too many, or reading them took too long.
 
     ---
     kind: decision
@@ -20,27 +21,25 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from itertools import islice
 from pathlib import Path
-from typing import Any, cast
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from typing import cast
 
 from tacit.capture.bootstrap.git_objects import Unreadable, default_branch_of, files_at, has_commits
 from tacit.capture.bootstrap.project_import import RuleFile, RulesImport
 from tacit.capture.prepare import Preparer, secrets_in
 from tacit.capture.store import Item, Reconciler
-from tacit.errors import InvalidInput, InvalidPayload
+from tacit.config.yaml_file import parse_settings
+from tacit.errors import InvalidInput, InvalidPayload, InvalidSetting
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.kinds import SESSION_NOTES, KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
+from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store, ValueChanges
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.danger import danger_of
@@ -50,10 +49,16 @@ from tacit.state.registry import TEAM_FILES
 TEAM_FOLDER = ".tacit/team"
 MAX_FILES = 500
 MAX_BYTES = 20_000
+MAX_FRONT = 4_000
+READING_MS = 10_000
+"""Files that were not read in this time are left out until the next look. All of them together need about 2 s."""
 MAX_NAME = 80
 FIELDS = ("kind", "by", "date", "when", "files", "source")
 _FORM = re.compile(r"\A---[ \t]*\r?\n(?P<front>.*?)\r?\n---[ \t]*\r?\n(?P<content>.*)\Z", re.DOTALL)
-_CONFLICT = re.compile(r"^<{7}(?:\s.*)?$.*^>{7}(?:\s.*)?$", re.MULTILINE | re.DOTALL)
+_CONFLICT_BEGINS, _CONFLICT_ENDS = (
+    re.compile(r"^<{7}(?!\S)", re.MULTILINE),
+    re.compile(r"^>{7}(?!\S)", re.MULTILINE),
+)
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,116}\.md")
 """Names of files that are read: one segment of a path, nothing that leads elsewhere or changes a terminal."""
 NAME = re.compile(r"[^\W_][\w .'\u2019-]{0,39}")
@@ -95,19 +100,19 @@ def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
     Raises:
         InvalidPayload: naming what is wrong with it.
     """
-    if _CONFLICT.search(text):
+    begins = _CONFLICT_BEGINS.search(text)
+    if begins and _CONFLICT_ENDS.search(text, begins.end()):
         raise InvalidPayload("it holds the marks of a merge conflict")
     form = _FORM.match(text.removeprefix("\ufeff"))
     if form is None:
         raise InvalidPayload("it does not begin with a front matter between two lines of `---`")
-    try:
-        read: object = cast("Any", YAML(typ="safe", pure=True)).load(form["front"])
-    except (YAMLError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
-        raise InvalidPayload("its front matter is no YAML, or not of this form") from error
-    if not isinstance(read, dict):
-        raise InvalidPayload("its front matter holds no fields")
-    fields = cast("dict[object, Any]", read)
-    if unknown := sorted(str(name) for name in fields if name not in FIELDS):
+    if len(form["front"]) > MAX_FRONT:
+        raise InvalidPayload(f"its front matter has more than {MAX_FRONT} characters")
+    try:  # the line above it is counted, so that a message names the line of the file
+        fields = parse_settings("\n" + form["front"], place="its front matter").values
+    except InvalidSetting as error:
+        raise InvalidPayload(error.message.rstrip(".")) from error
+    if unknown := sorted(name for name in fields if name not in FIELDS):
         raise InvalidPayload(f"there is no field `{unknown[0]}`; known: {', '.join(FIELDS)}")
     kind = _kind(fields, kinds)
     content = form["content"].strip()
@@ -155,7 +160,7 @@ def _quoted(text: str) -> str:
     return "'" + " ".join(text.split()).replace("'", "''") + "'"
 
 
-def _kind(fields: Mapping[object, Any], kinds: KindRegistry) -> str:
+def _kind(fields: Mapping[str, object], kinds: KindRegistry) -> str:
     name = _line(fields, "kind")
     if not name:
         raise InvalidPayload("the field `kind` is missing")
@@ -168,7 +173,7 @@ def _kind(fields: Mapping[object, Any], kinds: KindRegistry) -> str:
     return kind
 
 
-def _line(fields: Mapping[object, Any], name: str) -> str | None:
+def _line(fields: Mapping[str, object], name: str) -> str | None:
     value = fields.get(name)
     if value is None:
         return None
@@ -177,7 +182,7 @@ def _line(fields: Mapping[object, Any], name: str) -> str | None:
     return " ".join(value.split())
 
 
-def _list(fields: Mapping[object, Any], name: str) -> tuple[str, ...]:
+def _list(fields: Mapping[str, object], name: str) -> tuple[str, ...]:
     value = fields.get(name)
     if value is None:
         return ()
@@ -187,11 +192,14 @@ def _list(fields: Mapping[object, Any], name: str) -> tuple[str, ...]:
     return tuple(text for entry in listed if (text := " ".join(str(entry).split())))
 
 
-def _day(fields: Mapping[object, Any]) -> date | None:
+def _day(fields: Mapping[str, object]) -> date | None:
     value = fields.get("date")
-    if value is None or (isinstance(value, date) and not isinstance(value, datetime)):
-        return value
-    raise InvalidPayload("`date` must be a day, as in 2026-11-02")
+    if value is None:
+        return None
+    try:
+        return date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        raise InvalidPayload("`date` must be a day, as in 2026-11-02") from None
 
 
 def import_team_files(
@@ -201,7 +209,7 @@ def import_team_files(
     store: Store,
     preparer: Preparer,
     reconciler: Reconciler,
-    now_ms: int,
+    clock: Clock,
     joined: bool,
     left: bool = False,
 ) -> RulesImport:
@@ -213,7 +221,7 @@ def import_team_files(
         store: where they go.
         preparer: redacts them.
         reconciler: reconciles and writes.
-        now_ms: the time.
+        clock: the time.
         joined: the user joined the team in this folder.
         left: the user left it: all of them end.
 
@@ -222,12 +230,15 @@ def import_team_files(
     """
     states = dict(TEAM_FILES.read(store, project.id))
     try:
-        found = {} if left else find_team_files(root, joined=joined)
+        found = {} if left else find_team_files(root, joined=joined, known=states)
     except Unreadable:
         return RulesImport(files=(), changes=())  # nobody knows what the team says: all stays as it is
-    run = _TeamImport(project=project, store=store, preparer=preparer, now_ms=now_ms)
+    run = _TeamImport(project=project, store=store, preparer=preparer, now_ms=clock.now_ms())
+    in_time = reading_time(clock)
     for path, file in found.items():
-        run.follow(path, file, states.get(path))
+        before = states.get(path)
+        new = before is None or before.digest != file.digest
+        run.follow(path, file.left_out(LATE) if new and not in_time() else file, before)
     for path, state in states.items():
         if path not in found:
             run.forget(path, state)
@@ -250,20 +261,48 @@ def import_team_files(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamFile:
-    """A file as it was found: its bytes, whose word it is, and whether its bytes could be read."""
+    """A file as it was found: its bytes, whose word it is, and why it is not read, or ""."""
 
     raw: bytes
     tier: TrustTier
-    readable: bool = True
+    problem: str = ""
 
     @property
     def digest(self) -> str:
         """Changes with the bytes and with whose word it is."""
         return hashlib.sha256(self.tier.name.encode() + b"\0" + self.raw).hexdigest()[:16]
 
+    def left_out(self, problem: str) -> TeamFile:
+        """This file, which stands there and is not read."""
+        return replace(self, problem=problem)
 
-def find_team_files(root: Path, *, joined: bool) -> dict[str, TeamFile]:
+    def statement(self, kinds: KindRegistry) -> TeamStatement:
+        """What it says.
+
+        Raises:
+            InvalidPayload: naming why it cannot be read.
+        """
+        if self.problem:
+            raise InvalidPayload(self.problem)
+        return read_team_file(self.raw.decode("utf-8", "replace"), kinds=kinds)
+
+
+LATE = f"it is left out for now: reading the team's files took more than {READING_MS // 1000} s"
+_LARGE = f"it is too large: more than {MAX_BYTES // 1000} kB"
+_TOO_MANY = f"it is left out: a repository shares at most {MAX_FILES} memories"
+_UNREADABLE = "it is too large, or git's object cannot be read"
+
+
+def reading_time(clock: Clock) -> Callable[[], bool]:
+    """Whether there is time left to read files of a team, as asked from now on."""
+    until_ms = clock.monotonic_ms() + READING_MS
+    return lambda: clock.monotonic_ms() <= until_ms
+
+
+def find_team_files(root: Path, *, joined: bool, known: Collection[str] = ()) -> dict[str, TeamFile]:
     """The team's files by path relative to `root`: those of the default branch, then those that stand in the folder alone.
+
+    All that stand there are in it; of more than `MAX_FILES` those that are `known` are read, then the merged ones by name.
 
     Raises:
         Unreadable: if the default branch cannot be read.
@@ -274,24 +313,44 @@ def find_team_files(root: Path, *, joined: bool) -> dict[str, TeamFile]:
     merged = files_at(branch.objects, branch.commit, TEAM_FOLDER, name=FILE_NAME) if branch else {}
     tier = TrustTier.TEAMMATE if joined else TrustTier.IMPORT
     found = {
-        f"{TEAM_FOLDER}/{name}": TeamFile(raw=raw or b"", tier=tier, readable=raw is not None)
+        f"{TEAM_FOLDER}/{name}": _sized(raw, tier, unreadable=_UNREADABLE)
         for name, raw in sorted(merged.items())
-        if raw is None or len(raw) <= MAX_BYTES
     }
+    alone: dict[str, Path] = {}
     folder = root / TEAM_FOLDER
     if folder.is_dir() and folder.resolve() == root.resolve() / TEAM_FOLDER:
-        for file in sorted(islice(folder.glob("*.md"), MAX_FILES)):
+        for file in sorted(folder.glob("*.md")):
             path = f"{TEAM_FOLDER}/{file.name}"
-            if path in found or file.is_symlink() or not file.is_file() or not FILE_NAME.fullmatch(file.name):
-                continue
-            try:
-                with file.open("rb") as opened:
-                    raw = opened.read(MAX_BYTES + 1)
-            except OSError:
-                continue
-            if len(raw) <= MAX_BYTES:
-                found[path] = TeamFile(raw=raw, tier=TrustTier.IMPORT)
-    return dict(islice(found.items(), MAX_FILES))
+            if (
+                path not in found
+                and FILE_NAME.fullmatch(file.name)
+                and not file.is_symlink()
+                and file.is_file()
+            ):
+                alone[path] = file
+    read = sorted((*found, *alone), key=lambda path: (path not in known, path in alone, path))[:MAX_FILES]
+    kept = set(read)
+    found = {path: file if path in kept else file.left_out(_TOO_MANY) for path, file in found.items()}
+    for path, file in alone.items():
+        if path in kept:
+            found[path] = _sized(_bytes_of(file), TrustTier.IMPORT, unreadable="it cannot be read")
+        else:
+            found[path] = TeamFile(raw=b"", tier=TrustTier.IMPORT, problem=_TOO_MANY)
+    return found
+
+
+def _sized(raw: bytes | None, tier: TrustTier, *, unreadable: str) -> TeamFile:
+    if raw is None:
+        return TeamFile(raw=b"", tier=tier, problem=unreadable)
+    return TeamFile(raw=raw, tier=tier, problem=_LARGE if len(raw) > MAX_BYTES else "")
+
+
+def _bytes_of(file: Path) -> bytes | None:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(MAX_BYTES + 1)
+    except OSError:
+        return None
 
 
 class _TeamImport:
@@ -310,13 +369,11 @@ class _TeamImport:
 
     def follow(self, path: str, file: TeamFile, before: TeamFileState | None) -> None:
         """Bring the memory of one file up to date."""
-        if before is not None and before.digest == file.digest:
+        if before is not None and before.digest == file.digest and not file.problem:
             self.after[path] = before
             self.files.append(RuleFile(path=path, memories=int(bool(before.memory_id)), status="unchanged"))
             return
         try:
-            if not file.readable:
-                raise InvalidPayload("it is too large, or git's object cannot be read")
             prepared = self._preparer.prepare(self._draft(path, file))
         except InvalidPayload as error:
             if before is not None:
@@ -383,7 +440,7 @@ class _TeamImport:
         )
 
     def _draft(self, path: str, file: TeamFile) -> Draft:
-        statement = read_team_file(file.raw.decode("utf-8", "replace"), kinds=self._preparer.kinds)
+        statement = file.statement(self._preparer.kinds)
         terms = (statement.by, statement.source, *statement.when, *statement.files)
         if secrets := secrets_in(terms, self._preparer.redactor.at(project_scope(self._project.id))):
             raise InvalidPayload(f"its front matter holds a secret ({secrets})")
