@@ -81,7 +81,7 @@ class TestKinds:
         for space, ranking in every_space_of(store.search, ("decision", "goal")).items():
             assert ids(ranking) == ["mem_z"], space
         for space, ranking in every_space_of(store.search, ("decision", "research")).items():
-            assert ids(ranking) == ["mem_y", "mem_z"], space
+            assert ids(ranking) == ["mem_z", "mem_y"], space
         assert all(len(ranking.hits) == 2 for ranking in every_space_of(store.search, None).values())
         assert not any(ranking.hits for ranking in every_space_of(store.search, ()).values())
 
@@ -123,13 +123,13 @@ class TestEverySpace:
             assert ids(ranking) == ["mem_a"]
             assert ranking.took_ms >= 0
 
-    def test_equal_scores_are_ordered_by_id_and_cut_there(self, store: Store) -> None:
+    def test_of_equal_scores_the_newest_id_comes_first_and_the_oldest_are_cut(self, store: Store) -> None:
         names = ["mem_e", "mem_b", "mem_d", "mem_a", "mem_c", "mem_ab"]
         add_findable(store, *(findable(name) for name in names))
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
-            assert ids(ranking) == sorted(names), space
+            assert ids(ranking) == sorted(names, reverse=True), space
         for space, ranking in every_space(store.search, VISIBLE, 3).items():
-            assert ids(ranking) == ["mem_a", "mem_ab", "mem_b"], space
+            assert ids(ranking) == ["mem_e", "mem_d", "mem_c"], space
 
     def test_a_limit_of_zero_or_less_gives_nothing(self, store: Store) -> None:
         add_findable(store, findable("mem_a"))
@@ -147,7 +147,7 @@ class TestEverySpace:
             findable("mem_superseded", status="superseded"),
         )
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
-            assert ids(ranking) == ["mem_late", "mem_now"], space
+            assert ids(ranking) == ["mem_now", "mem_late"], space
         clock.advance(50)
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
             assert ids(ranking) == ["mem_now"], space
@@ -163,7 +163,7 @@ class TestEverySpace:
             assert ids(ranking) == ["mem_b"], space
         add_findable(store, findable("mem_c"))
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
-            assert ids(ranking) == ["mem_b", "mem_c"], space
+            assert ids(ranking) == ["mem_c", "mem_b"], space
         store.apply([Edit(memory=findable("mem_b", scope=BETA))])
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
             assert ids(ranking) == ["mem_c"], space
@@ -171,7 +171,7 @@ class TestEverySpace:
             assert ids(ranking) == ["mem_b"], space
         store.apply([Edit(memory=findable("mem_b"))])
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
-            assert ids(ranking) == ["mem_b", "mem_c"], space
+            assert ids(ranking) == ["mem_c", "mem_b"], space
 
     def test_a_quarantined_memory_is_found_once_it_is_active(self, store: Store) -> None:
         add_findable(store, findable("mem_a", status="quarantined"))
@@ -184,9 +184,9 @@ class TestEverySpace:
             store, findable("mem_b"), findable("mem_a", scope=UNIVERSAL), findable("mem_x", scope=BETA)
         )
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
-            assert ids(ranking) == ["mem_a", "mem_b"], space
+            assert ids(ranking) == ["mem_b", "mem_a"], space
         for space, ranking in every_space(store.search, VISIBLE, 1).items():
-            assert ids(ranking) == ["mem_a"], space
+            assert ids(ranking) == ["mem_b"], space
 
 
 class TestSemantic:
@@ -262,7 +262,7 @@ class TestLexical:
     def test_a_word_in_every_memory_still_counts_a_little(self, store: Store) -> None:
         add(store, memory("mem_a", "tabs tabs"), memory("mem_b", "tabs spaces"))
         found = store.search.lexical("tabs", scope=VISIBLE, limit=9)
-        assert ids(found) == ["mem_a", "mem_b"]
+        assert ids(found) == ["mem_b", "mem_a"]
         assert all(hit.score > 0.05 for hit in found.hits)
 
     def test_stop_words_alone_find_nothing(self, store: Store) -> None:
@@ -432,7 +432,7 @@ class TestIntent:
             },  # it names places only, so it may apply to any action there
             abs=0.003,
         )
-        assert ids(found) == ["mem_sure", "mem_both", "mem_often", "mem_push", "mem_always", "mem_paths"]
+        assert ids(found) == ["mem_sure", "mem_often", "mem_both", "mem_push", "mem_paths", "mem_always"]
 
     def test_always_and_places_apply_without_any_action(self, store: Store) -> None:
         add(
@@ -458,7 +458,7 @@ class TestIntent:
 
 
 class TestStandingAndError:
-    def test_standing_by_pin_then_importance_then_id(self, store: Store) -> None:
+    def test_standing_by_pin_then_importance_then_the_newest(self, store: Store) -> None:
         add(
             store,
             memory("mem_low", kind="preference", importance=0.2),
@@ -468,11 +468,11 @@ class TestStandingAndError:
             memory("mem_fact", kind="fact", importance=1.0),
         )
         found = store.search.standing(["preference", "decision", "preference"], scope=VISIBLE, limit=9)
-        assert ids(found) == ["mem_pinned", "mem_also_high", "mem_high", "mem_low"]
+        assert ids(found) == ["mem_pinned", "mem_high", "mem_also_high", "mem_low"]
         assert [hit.score for hit in found.hits] == [0.1, 0.9, 0.9, 0.2]
         assert ids(store.search.standing(["preference", "decision"], scope=VISIBLE, limit=2)) == [
             "mem_pinned",
-            "mem_also_high",
+            "mem_high",
         ]
         assert store.search.standing([], scope=VISIBLE, limit=9).hits == ()
 
@@ -513,7 +513,7 @@ class TestStandingAndError:
             memory("mem_c"),
         )
         found = store.search.error("E: <n>", scope=VISIBLE, limit=9)
-        assert [(hit.memory_id, hit.score) for hit in found.hits] == [("mem_a", 1.0), ("mem_b", 1.0)]
+        assert [(hit.memory_id, hit.score) for hit in found.hits] == [("mem_b", 1.0), ("mem_a", 1.0)]
         assert store.search.error("E: ", scope=VISIBLE, limit=9).hits == ()
         assert store.search.error("", scope=VISIBLE, limit=9).hits == ()
 

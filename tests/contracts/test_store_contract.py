@@ -1030,8 +1030,8 @@ def test_what_is_gone_leaves_nothing_behind_in_one_transaction(store: Store) -> 
     assert [
         hit.memory_id for hit in store.search.lexical("port tuesdays", scope=SEES_ALPHA, limit=5).hits
     ] == [
-        "mem_next",
         "mem_same",
+        "mem_next",
     ]
     assert store.check() == ()
     assert store.rewrite_texts(clean, dry_run=True, gone=gone) == {}

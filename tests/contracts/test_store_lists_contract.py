@@ -206,7 +206,7 @@ def test_what_holds_none_of_the_words_is_not_found(said: Store) -> None:
 
 
 def test_more_of_the_words_come_before_fewer(said: Store) -> None:
-    assert found(said, "billing port", statuses=None) == ["mem_old", "mem_port", "mem_wait"]
+    assert found(said, "billing port", statuses=None) == ["mem_port", "mem_old", "mem_wait"]
 
 
 def test_a_search_finds_what_its_filter_asks_for_alone(said: Store) -> None:

@@ -11,7 +11,7 @@ from tacit.app.reasons import change_text
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.branches.marks import ended_for, replaced_on_branch
 from tacit.capture.pipeline import CapturePipeline
-from tacit.capture.prepare import checked_text, clean_trigger, secrets_in, words_of
+from tacit.capture.prepare import checked_text, clean_trigger, offset_at, refuse_long, secrets_in, words_of
 from tacit.capture.relate import link_entities
 from tacit.capture.wording import kind_of
 from tacit.errors import InvalidInput, RefusedByRedaction
@@ -37,7 +37,6 @@ from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.redact import TextRedactor
 from tacit.safety.trust import sensitivity_of
 
-MAX_CONTENT_CHARS = 20_000
 IMPORTANCE_STEP = 0.05
 
 
@@ -75,11 +74,7 @@ class Memories:
         text = content.replace("\0", "").strip()
         if not text:
             raise InvalidInput("There is nothing to remember: the text is empty.", hint="Give one statement.")
-        if len(text) > MAX_CONTENT_CHARS:
-            raise InvalidInput(
-                f"The text has {len(text)} characters; a memory holds one statement of at most {MAX_CONTENT_CHARS}.",
-                hint="Shorten it, or store several memories.",
-            )
+        refuse_long(text)
         name = self._parts.kinds.get(kind).name if kind else kind_of(text)
         project = self._projects.of(cwd)
         own_scope = project_scope(project.id) if project else UNIVERSAL
@@ -276,7 +271,7 @@ class Memories:
             scope=place,
             trigger=clean_trigger(trigger, redactor),
             provenance=Provenance(tier=TrustTier.USER, source=memory.provenance.source, span=text[:500]),
-            validity=Validity(valid_from_ms=now),
+            validity=Validity(valid_from_ms=now, offset_ms=offset_at(now, self._parts.clock)),
             status="active",
             created_at_ms=now,
             updated_at_ms=now,
@@ -371,7 +366,9 @@ def _must_be_live(memory: Memory) -> None:
 
 def _checked(content: str, redactor: TextRedactor) -> str:
     """A new text for a memory, held to what a new memory is held to."""
-    text = checked_text(content.replace("\0", "").strip(), redactor)
+    text = content.replace("\0", "").strip()
+    refuse_long(text)
+    text = checked_text(text, redactor)
     if not isinstance(text, Skip):
         return text
     if text.reason.cause is ChangeCause.SECRET:

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tacit.capture.relate import link_entities
+from tacit.errors import InvalidInput
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Draft, Skip
 from tacit.model.ids import new_id
 from tacit.model.kinds import Kind, KindRegistry
-from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import DAY_MS, LearnedOn, Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import Scope
 from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
@@ -129,7 +130,7 @@ class Preparer:
             content=content,
             scope=draft.scope,
             provenance=_provenance(draft.provenance, redactor),
-            validity=Validity(valid_from_ms=said_ms),
+            validity=Validity(valid_from_ms=said_ms, offset_ms=offset_at(said_ms, self.clock)),
             created_at_ms=now,
             updated_at_ms=now,
             importance=importance_of(draft, kind, self.judge),
@@ -164,6 +165,14 @@ class Preparer:
         return self.redactor.at(scope).redact(text).text
 
 
+def offset_at(at_ms: int, clock: Clock) -> int:
+    """Return how far the user's clock is ahead of UTC at a moment, in milliseconds.
+
+    0 for midnight in UTC: that is a date without a time of day, as files and commits give it, and no clock moves it to another day.
+    """
+    return clock.local_offset_ms(at_ms) if at_ms % DAY_MS else 0
+
+
 def _must_wait(draft: Draft, content: str) -> bool:
     """Whether a statement waits for the user: they may not have said it themselves, or it would have agents do harm."""
     if draft.doubtful:
@@ -171,6 +180,19 @@ def _must_wait(draft: Draft, content: str) -> bool:
     if draft.confirmed or draft.provenance.tier < TrustTier.TEAMMATE or draft.kind in _NO_ORDERS:
         return False
     return bool(danger_of(content))
+
+
+def refuse_long(text: str) -> None:
+    """Refuse what is too long for a memory.
+
+    Raises:
+        InvalidInput: if `text` has more than `MAX_CHARS` characters.
+    """
+    if len(text) > MAX_CHARS:
+        raise InvalidInput(
+            f"Nothing was stored: the text has {len(text):,} characters; a memory holds one statement of at most {MAX_CHARS:,}.",
+            hint="Shorten it, or store several statements.",
+        )
 
 
 def checked_text(text: str, redactor: TextRedactor) -> str | Skip:

@@ -238,11 +238,11 @@ def recall(
 
 def days_held(validity: dict[str, Any]) -> str:
     """Since when a memory holds, and until when it held."""
-    from tacit.cli.terminal.output import format_day
+    from tacit.model.memory import day
 
-    until = validity["valid_to_ms"]
-    since = f"since {format_day(validity['valid_from_ms'])}"
-    return since if until is None else f"{since} until {format_day(until)}"
+    until, offset = validity["valid_to_ms"], validity["offset_ms"]
+    since = f"since {day(validity['valid_from_ms'], offset)}"
+    return since if until is None else f"{since} until {day(until, offset)}"
 
 
 def context(cwd: Here = Path(), as_json: AsJson = False) -> None:
@@ -325,7 +325,8 @@ def list_(
 def show(memory: MemoryId, as_json: AsJson = False) -> None:
     """Show one memory in full, with its history."""
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_day, format_moment, print_json, print_rows, shorten_line
+    from tacit.cli.terminal.output import format_moment, print_json, print_rows, shorten_line
+    from tacit.model.memory import day
 
     answer = ask("GET", memory_path(memory))
     m = answer["memory"]
@@ -345,10 +346,10 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         ("sensitivity", m["sensitivity"]),
         (
             "said by",
-            f"{origin['speaker']} via {origin['source'] or 'unknown'}, {format_day(validity['valid_from_ms'])}",
+            f"{origin['speaker']} via {origin['source'] or 'unknown'}, {day(validity['valid_from_ms'], validity['offset_ms'])}",
         ),
         ("session", f"{session_name}, turn {origin['turn']}" if session_name else ""),
-        ("until", format_day(validity["valid_to_ms"]) if validity["valid_to_ms"] else ""),
+        ("until", day(validity["valid_to_ms"], validity["offset_ms"]) if validity["valid_to_ms"] else ""),
         ("replaced by", validity["superseded_by"] or ""),
         ("when", when_of(m)),
         ("importance", f"{m['importance']:.2f}"),
@@ -484,7 +485,8 @@ def _table_of(
     memories: Sequence[dict[str, Any]], *, with_scope: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and rows; the file that a memory was read from has a column where one was."""
-    from tacit.cli.terminal.output import format_day, short_ids, shorten_line
+    from tacit.cli.terminal.output import short_ids, shorten_line
+    from tacit.model.memory import day
 
     names = short_ids([m["id"] for m in memories])
     origins = [m["provenance"]["source"] if _was_read_off(m["provenance"]) else "" for m in memories]
@@ -496,7 +498,7 @@ def _table_of(
         (
             names[m["id"]],
             m["kind"],
-            format_day(m["created_at_ms"]),
+            day(m["validity"]["valid_from_ms"], m["validity"]["offset_ms"]),
             *((m["scope"],) if with_scope else ()),
             *(("commits" if source == ".git" else source,) if with_origin else ()),
             *((m["branch"]["name"] if m["branch"] else "",) if with_branch else ()),

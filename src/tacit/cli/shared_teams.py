@@ -133,7 +133,8 @@ def requests(
 ) -> None:
     """List the waiting requests to share: your own, and those that you may decide."""
     from tacit.cli.connection import ask_all
-    from tacit.cli.terminal.output import format_day, print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
+    from tacit.model.memory import day
 
     found = ask_all("/v1/teams/requests", "requests", {"team": team, "every": every})
     if as_json:
@@ -145,9 +146,7 @@ def requests(
         statement = request["statement"]
         state = "" if request["state"] == "waiting" else f" [{request['state']}]"
         mine = "you" if request["own"] else request["name"]
-        print_line(
-            f"{request['id'][-7:]}  {request['team']}  {mine}, {format_day(request['created_at_ms'])}{state}"
-        )
+        print_line(f"{request['id'][-7:]}  {request['team']}  {mine}, {day(request['created_at_ms'])}{state}")
         if statement is not None:
             where = f" ({statement['remote']})" if statement["remote"] else ""
             print_line(f"    [{statement['kind']}] {statement['content']}{where}")
@@ -251,7 +250,8 @@ def service_account(
     What it states is trusted at most like the words of an assistant, and it cannot decide on requests.
     """
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_day, print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
+    from tacit.model.memory import day
 
     body = {"team": organization, "name": name, "role": role, "days": days}
     made = ask("POST", "/v1/teams/service-accounts", body)
@@ -259,7 +259,7 @@ def service_account(
         print_json(made)
         return
     member = made["added"]["member"]
-    print_line(f"{member['principal']} is {role} in {organization} until {format_day(member['until_ms'])}.")
+    print_line(f"{member['principal']} is {role} in {organization} until {day(member['until_ms'])}.")
     print_line("Its token, which is shown only once:")
     print_line(f"\n    {made['added']['token']}\n", style="bold")
 
@@ -313,7 +313,8 @@ def _decide(request: str, decision: str, as_json: bool, **more: object) -> None:
 
 
 def _print_members(found: dict[str, Any], *, as_json: bool) -> None:
-    from tacit.cli.terminal.output import format_day, print_json, print_rows
+    from tacit.cli.terminal.output import print_json, print_rows
+    from tacit.model.memory import day
 
     if as_json:
         print_json(found)
@@ -323,9 +324,9 @@ def _print_members(found: dict[str, Any], *, as_json: bool) -> None:
             member["name"],
             member["principal"],
             member["role"],
-            format_day(member["added_at_ms"]),
+            day(member["added_at_ms"]),
             ", ".join(
-                ([f"until {format_day(member['until_ms'])}"] if member["until_ms"] else [])
+                ([f"until {day(member['until_ms'])}"] if member["until_ms"] else [])
                 + (["service account"] if _is_service(member["principal"]) else [])
                 + ([] if member["joined"] or _is_service(member["principal"]) else ["has not joined"])
             ),

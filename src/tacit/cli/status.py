@@ -378,15 +378,13 @@ def sign_in_advice(sync: SyncStatus, *, before: str = "") -> str:
     """Return `before` and the advice to sign in again if memberships by the provider's groups end soon or have ended; else ""."""
     import time
 
-    from tacit.cli.terminal.output import format_day
+    from tacit.model.memory import day
 
     by_ms, now_ms = sync["sign_in_by_ms"], time.time() * 1000
     if not by_ms or by_ms > now_ms + SOON_MS:
         return ""
     what = "ended" if by_ms <= now_ms else "end"
-    return (
-        f"{before}your teams {what} on {format_day(by_ms)}; renew it with `tacit login {sync['url']} --sso`"
-    )
+    return f"{before}your teams {what} on {day(by_ms)}; renew it with `tacit login {sync['url']} --sso`"
 
 
 def _preset_line(facts: StatusFacts) -> str:

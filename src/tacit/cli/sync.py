@@ -268,7 +268,8 @@ def revoke(
 
 
 def _print(listed: dict[str, Any], *, as_json: bool) -> None:
-    from tacit.cli.terminal.output import format_day, print_json, print_rows
+    from tacit.cli.terminal.output import print_json, print_rows
+    from tacit.model.memory import day
 
     if as_json:
         print_json(listed)
@@ -277,8 +278,8 @@ def _print(listed: dict[str, Any], *, as_json: bool) -> None:
         (
             row["name"],
             row["device"][:12],
-            format_day(row["created_at_ms"]),
-            "revoked" if row["revoked_at_ms"] else format_day(row["seen_at_ms"]),
+            day(row["created_at_ms"]),
+            "revoked" if row["revoked_at_ms"] else day(row["seen_at_ms"]),
             str(row["entries"]),
             str(row["behind"]),
         )

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, get_args
 
 from tacit.app.queries.agent_tools import AgentStats
 from tacit.app.reasons import drop_text, silence_text
 from tacit.model.changes import Change, Contradict, Retire, Skip, Supersede
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, day
 from tacit.model.trace import Trace
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import is_marked
@@ -131,7 +130,7 @@ def marks_of(memory: Memory) -> list[str]:
     """What a reader must know to weigh a memory, beside its words."""
     origin, ended = memory.provenance.read_from, memory.validity.valid_to_ms
     marks = ["unconfirmed"] if is_marked(memory) else []
-    marks += [f"held until {day(ended)}"] if ended is not None else []
+    marks += [f"held until {day(ended, memory.validity.offset_ms)}"] if ended is not None else []
     marks += [f"from {escape_text(origin)}"] if origin else []
     return marks + ([f"on branch {escape_text(memory.branch_name)}"] if memory.branch is not None else [])
 
@@ -218,8 +217,3 @@ def stats_data(stats: AgentStats) -> dict[str, Any]:
             "answers": stats.answers,
         }
     return {**counts, "refused": stats.refused} if stats.refused else counts
-
-
-def day(at_ms: int) -> str:
-    """A day as in `2026-11-01`."""
-    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 
 from tacit.app.queries.agent_tools import AgentStats
 from tacit.app.reasons import change_text, silence_text
-from tacit.mcp.outputs import SHOWN_CANDIDATES, day, fates_of, marks_of
+from tacit.mcp.outputs import SHOWN_CANDIDATES, fates_of, marks_of
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, day
 from tacit.model.trace import Trace
 from tacit.safety.escape import OPEN_TAG, escape_text
 
@@ -62,7 +62,7 @@ def memory_line(memory: Memory) -> str:
     """One memory with its id, kind and day."""
     text = memory.content if len(memory.content) <= LINE_CHARS else f"{memory.content[:LINE_CHARS]}..."
     marks = "".join(f", {mark}" for mark in marks_of(memory))
-    return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({day(memory.validity.valid_from_ms)}{marks})"
+    return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({memory.validity.first_day}{marks})"
 
 
 def outcome(change: Change) -> str:

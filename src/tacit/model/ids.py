@@ -52,6 +52,11 @@ def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:
     return f"{prefix}_{encode_base32(now_ms, 9)}{encode_base32(chance, 8)[1:]}"
 
 
+def newest_id_first(name: str) -> tuple[int, ...]:
+    """Return the key that sorts ids in descending order: an id begins with its time, so the newest comes first."""
+    return (*(-code for code in name.encode()), 1)
+
+
 def normalize_text(text: str) -> str:
     """Fold Unicode form (NFC), case and white space, for comparison only."""
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()

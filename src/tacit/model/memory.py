@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import Enum, IntEnum
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 from typing import Literal
 
 from tacit.errors import InvalidInput
-from tacit.model.ids import content_hash
+from tacit.model.ids import content_hash, newest_id_first
 from tacit.model.kinds import SESSION_NOTES
 from tacit.model.scope import Scope
 from tacit.model.trigger import Trigger
@@ -38,6 +39,7 @@ class TrustTier(Enum):
         return list(TrustTier).index(self)
 
 
+DAY_MS = 86_400_000
 PROVEN = 2
 """Proofs from which on a fix counts like the user's word."""
 BY_TOOL = "mcp"
@@ -149,16 +151,33 @@ class Provenance:
         return self.tier is TrustTier.USER and self.source in AGENT_SOURCES
 
 
+def day(at_ms: int, offset_ms: int = 0) -> str:
+    """Return the absolute date of a moment, e.g. `2026-11-20`, on a clock that is `offset_ms` ahead of UTC."""
+    return _day((at_ms + offset_ms) // DAY_MS)
+
+
+@lru_cache(maxsize=4096)
+def _day(number: int) -> str:
+    return datetime.fromtimestamp(number * 86_400, tz=UTC).strftime("%Y-%m-%d")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validity:
     """The time in which the statement holds in the world, in milliseconds since the Unix epoch. Transaction time stands on the memory.
 
-    `valid_to_ms` None = still holds. The interval is half open: from <= t < to.
+    `valid_to_ms` None = still holds. The interval is half open: from <= t < to. `offset_ms` = how far the clock of whoever stated it was
+    ahead of UTC, negative to the west. It is kept, so that a day stays the same day wherever and whenever it is read.
     """
 
     valid_from_ms: int
     valid_to_ms: int | None = None
     superseded_by: str | None = None
+    offset_ms: int = 0
+
+    @property
+    def first_day(self) -> str:
+        """The date since which the statement holds, on the clock of whoever stated it."""
+        return day(self.valid_from_ms, self.offset_ms)
 
     def holds_at(self, at_ms: int) -> bool:
         """Whether the statement holds at `at_ms`."""
@@ -250,6 +269,11 @@ class Memory:
         for name, value in (("importance", self.importance), ("confidence", self.confidence)):
             if not 0.0 <= value <= 1.0:
                 raise InvalidInput(f"Memory {self.id}: {name} is {value}, must be between 0 and 1.")
+
+    @property
+    def newest_first(self) -> tuple[int, tuple[int, ...]]:
+        """The key that puts the later of two otherwise equal memories first: by the time it was stated, then by id."""
+        return (-(self.validity.valid_from_ms or self.created_at_ms), newest_id_first(self.id))
 
     @property
     def proven(self) -> bool:

@@ -248,7 +248,7 @@ class MemoryStore(Protocol):
     def find_memories(
         self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
     ) -> tuple[Hit, ...]:
-        """The memories that fit `where` and hold a word of `text`, best first, ties by id.
+        """The memories that fit `where` and hold a word of `text`, best first, ties by id, the newest first.
 
         Words are compared by their stems, as beginnings of longer words and, where nobody wrote them so, as misspelled.
         `where.text`, `where.after`, `where.order` and `where.ascending` are not looked at.

@@ -35,7 +35,7 @@ def order_answer(state: RecallState) -> Outcome[RecallState]:
 def by_match(candidates: Sequence[Candidate], matches: Mapping[str, float]) -> tuple[Candidate, ...]:
     """Candidates by their place in the answer, each as relevant as it matches the question."""
     judged = [c.judged(round(matches.get(c.memory.id, 0.0), 4), _reasons(c)) for c in candidates]
-    return tuple(sorted(judged, key=lambda c: (-c.fused, -c.relevance, c.memory.id)))
+    return tuple(sorted(judged, key=lambda c: (-c.fused, -c.relevance, c.memory.newest_first)))
 
 
 def _reasons(candidate: Candidate) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
         else c
         for c in candidates
     ]
-    return tuple(sorted(raised, key=lambda c: (-c.fused, -c.relevance, c.memory.id)))
+    return tuple(sorted(raised, key=lambda c: (-c.fused, -c.relevance, c.memory.newest_first)))
 
 
 def cut_answer(state: RecallState) -> Outcome[RecallState]:

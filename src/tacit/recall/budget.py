@@ -268,13 +268,15 @@ def adjusted_budget(
 def diversified(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()) -> tuple[Candidate, ...]:
     """Order by value with diversity: pinned first, then relevance * 0.85 ** (how many of its kind came before)."""
     count_by_kind: dict[str, int] = {}
-    valued: list[tuple[bool, float, float, str, Candidate]] = []
+    valued: list[tuple[bool, float, float, tuple[int, tuple[int, ...]], Candidate]] = []
     for candidate in _by_relevance(candidates):
         memory = candidate.memory
         count = count_by_kind.get(memory.kind, 0)
         count_by_kind[memory.kind] = count + 1
         value = candidate.relevance * DIVERSITY**count
-        valued.append((not _first(candidate, pinned_kinds), -value, -candidate.fused, memory.id, candidate))
+        valued.append(
+            (not _first(candidate, pinned_kinds), -value, -candidate.fused, memory.newest_first, candidate)
+        )
     valued.sort(key=lambda entry: entry[:4])
     return tuple(entry[4] for entry in valued)
 
@@ -313,7 +315,7 @@ ORDERS: dict[str, Order] = {
 
 
 def _by_relevance(candidates: Sequence[Candidate]) -> list[Candidate]:
-    return sorted(candidates, key=lambda c: (-c.relevance, -c.fused, c.memory.id))
+    return sorted(candidates, key=lambda c: (-c.relevance, -c.fused, c.memory.newest_first))
 
 
 def _first(candidate: Candidate, pinned_kinds: Collection[str]) -> bool:

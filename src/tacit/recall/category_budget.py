@@ -75,7 +75,7 @@ class Filling:
         """
         used = 0
         out: list[Entry] = []
-        for entry in sorted(entries, key=lambda e: (-e.value, e.candidate.memory.id, e.text)):
+        for entry in sorted(entries, key=lambda e: (-e.value, e.candidate.memory.newest_first, e.text)):
             head = 0 if entry.category in self.headed else self.costs.heading(entry.category)
             room = min(budget - used, self.left) - head
             item = self._fitted(entry, room)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tacit.model.change_reason import ChangeCause
 from tacit.model.evidence import Hit, Ranking
+from tacit.model.ids import newest_id_first
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, SearchableStore
@@ -46,12 +47,17 @@ def rank_ended(tools: Tools, state: RecallState) -> Ranking:
     by_words = store.find_memories(query.text, ended, scope=query.scope, limit=MAX_BY_WORDS)
     newest = store.list_memories(ended, scope=query.scope, limit=MAX_NEWEST)
     cosines = _cosines(tools, state, [memory.id for memory in newest])
-    nearest = sorted(cosines, key=lambda memory_id: (-cosines[memory_id], memory_id))[:MAX_BY_WORDS]
+    nearest = sorted(cosines, key=lambda memory_id: (-cosines[memory_id], newest_id_first(memory_id)))[
+        :MAX_BY_WORDS
+    ]
     ids = list(dict.fromkeys((*(hit.memory_id for hit in by_words), *nearest)))
     cosines |= _cosines(tools, state, [memory_id for memory_id in ids if memory_id not in cosines])
     ended_ids = [memory.id for memory in store.get(ids, scope=query.scope) if held_once(memory, query, store)]
     hits = [Hit(memory_id=memory_id, score=cosines.get(memory_id, 0.0)) for memory_id in ended_ids]
-    return Ranking(space="semantic", hits=tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id))))
+    return Ranking(
+        space="semantic",
+        hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),
+    )
 
 
 def find_replaced(pool: Sequence[Memory], query: Query, store: SearchableStore) -> tuple[Memory, ...]:

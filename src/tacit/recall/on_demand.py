@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.model.evidence import Ranking, TokenMatches, WordTable
+from tacit.model.ids import newest_id_first
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
 from tacit.model.query import Query
@@ -185,7 +186,7 @@ def answer(
     order = zip(names, map(float, whole), strict=True)
     return Outcome(
         kept=Answer(
-            order=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))),
+            order=tuple(sorted(order, key=lambda entry: (-entry[1], newest_id_first(entry[0])))),
             memories=dict(zip(names, memories, strict=True)),
             matches=dict(zip(names, match.tolist(), strict=True)),
             scores=scores,
@@ -220,7 +221,7 @@ def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore)
     scores = (lexical / max(float(lexical.max()), 1e-6) + runs / max(float(runs.max()), 1e-6)) / 2
     order = zip((memory.id for memory in memories), map(float, scores), strict=True)
     return Answer(
-        order=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))),
+        order=tuple(sorted(order, key=lambda entry: (-entry[1], newest_id_first(entry[0])))),
         memories={memory.id: memory for memory in memories},
         matches={memory.id: float(share) for memory, share in zip(memories, coverage, strict=True)},
         scores={"lexical": found},
@@ -327,7 +328,7 @@ def _pool(
         name: sums.get(name, 0.0) / words + near_in_meaning.get(name, 0.0) / meaning
         for name in {*sums, *near_in_meaning}
     }
-    ranked = sorted(rough, key=lambda name: (-rough[name], name))
+    ranked = sorted(rough, key=lambda name: (-rough[name], newest_id_first(name)))
     size = breadth(query, MAX_POOL)
     pool = store.get(ranked[:size], scope=query.scope)
     if of_talk and size < MAX_POOL_OF_TALK and any(memory.provenance.session_id for memory in pool):

@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import lru_cache
 
 from tacit.model.evidence import Candidate, Freshness
 from tacit.model.ids import SHORT_ID
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
-from tacit.model.memory import Memory, TrustTier
+from tacit.model.memory import Memory, TrustTier, day
 from tacit.model.pack import Pack, Surface
 from tacit.recall.stage import Clean, Layout
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import ENDED_STATUSES, is_marked
+from tacit.text.relative_time import has_relative_time
 
 ID_TOKENS = 12
 """Most tokens of `id_suffix`."""
@@ -47,21 +47,11 @@ _STALE: dict[Freshness, str] = {
 }
 
 
-def day(at_ms: int) -> str:
-    """Absolute date in UTC, e.g. `2026-11-20`."""
-    return _day(at_ms // 86_400_000)
-
-
-@lru_cache(maxsize=4096)
-def _day(number: int) -> str:
-    return datetime.fromtimestamp(number * 86_400, tz=UTC).strftime("%Y-%m-%d")
-
-
 def source_of(candidate: Candidate) -> str:
     """Where a memory comes from in a few words: its file, or who said it, with the day; what nobody confirmed is marked."""
     memory = candidate.memory
     origin = _NO_SOURCE.sub("", memory.provenance.read_from or memory.provenance.source)
-    since = f"{_branch(candidate)}{day(memory.validity.valid_from_ms)}"
+    since = f"{_branch(candidate)}{memory.validity.first_day}"
     if (
         BUILTIN_KINDS.of_stored(memory.kind).explains_errors
         and (memory.error_signature or memory.proven)
@@ -101,7 +91,7 @@ def _ended(memory: Memory) -> str:
     if memory.status not in ENDED_STATUSES:
         return ""
     until = memory.validity.valid_to_ms
-    return f", held until {day(until)}" if until is not None else ", holds no more"
+    return f", held until {day(until, memory.validity.offset_ms)}" if until is not None else ", holds no more"
 
 
 def answer_line(
@@ -114,7 +104,7 @@ def answer_line(
 
 def dated_source(candidate: Candidate, kinds: KindRegistry) -> str:
     """The day of a memory, and where it comes from where that helps to weigh it."""
-    since = f"{_branch(candidate)}{day(candidate.memory.validity.valid_from_ms)}"
+    since = f"{_branch(candidate)}{candidate.memory.validity.first_day}"
     return since if _is_plain(candidate, kinds) else source_of(candidate)
 
 
@@ -136,10 +126,11 @@ def line_text(
     """One memory as one line; `clean` takes secrets out of it.
 
     Where it comes from is said where that helps to weigh it: of what nobody confirmed, what may be stale, and fixes. A rule
-    that the user stated and that still stands needs none of it, and a line without costs a third less.
+    that the user stated and that still stands needs none of it, and a line without costs a third less. It has its day all the same
+    where its words are relative in time.
     """
     kind = kinds.of_stored(candidate.memory.kind)
-    if kind.standing and _is_plain(candidate, kinds):
+    if kind.standing and _is_plain(candidate, kinds) and not has_relative_time(candidate.memory.content):
         return f"- [{kind.label}] {_escaped(clean(text))}"
     if (
         candidate.memory.branch is not None

@@ -14,6 +14,7 @@ from dataclasses import replace
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
 from tacit.model.evidence import Hit, Ranking
+from tacit.model.ids import newest_id_first
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
 from tacit.model.query import Query
@@ -215,7 +216,7 @@ def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) ->
         if query.text.strip()
         else ()
     )
-    likely = sorted(waiting, key=lambda m: (-closeness(query.text, m.content), m.id))[
+    likely = sorted(waiting, key=lambda m: (-closeness(query.text, m.content), m.newest_first))[
         :MAX_UNCONFIRMED_COMPARED
     ]
     if not likely:
@@ -223,7 +224,8 @@ def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) ->
     if unread_language(embedder, query.text):
         hits = [Hit(memory_id=m.id, score=closeness(query.text, m.content)) for m in likely]
         return Ranking(
-            space="semantic", hits=tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id)))
+            space="semantic",
+            hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),
         )
     try:
         vectors = embedder.embed([query.text, *(memory.content for memory in likely)])
@@ -231,4 +233,7 @@ def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) ->
         return Ranking(space="semantic", hits=())
     cosines = vectors[1:] @ vectors[0]
     hits = [Hit(memory_id=m.id, score=float(c)) for m, c in zip(likely, cosines, strict=True)]
-    return Ranking(space="semantic", hits=tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id))))
+    return Ranking(
+        space="semantic",
+        hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),
+    )

@@ -46,7 +46,7 @@ def rerank(
         return Outcome(kept=tuple(candidates))
     due = sorted(
         (c for c in candidates if c.relevance >= threshold and PINNED not in c.reasons),
-        key=lambda c: (-c.relevance, c.memory.id),
+        key=lambda c: (-c.relevance, c.memory.newest_first),
     )[: settings.candidates]
     scored = _scores(query, (c.memory for c in due), model, remaining_ms, total=len(due))
     low = {name: value for name, value in scored.kept.items() if value < settings.least}

@@ -14,6 +14,7 @@ from threading import Lock
 
 from tacit.config.settings import RecallSettings, TypedScore
 from tacit.model.evidence import Candidate
+from tacit.model.ids import newest_id_first
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
@@ -39,12 +40,18 @@ KEPT_POOLS = 16
 _PLAIN = RecallSettings()
 
 
-_Rank = tuple[int, float, float, str]
-"""What a list is ordered by, as `Search.standing` says: pinned first, then the broadest, the most important, the least id."""
+_Rank = tuple[int, float, float, tuple[int, ...], str]
+"""What a list is ordered by, as `Search.standing` says: pinned first, then the broadest, the most important, the newest id."""
 
 
 def _rank(memory: Memory) -> _Rank:
-    return (-int(memory.pinned), -memory.trigger.reach, -memory.importance, memory.id)
+    return (
+        -int(memory.pinned),
+        -memory.trigger.reach,
+        -memory.importance,
+        newest_id_first(memory.id),
+        memory.id,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

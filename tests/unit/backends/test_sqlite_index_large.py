@@ -114,7 +114,7 @@ def test_fitting_triggers_are_those_that_looking_at_everything_finds(share: floa
     usable = part.rows.usable(NOW)
     if usable is not None:
         whole = np.where(usable, whole, 0)
-    order = np.lexsort((np.arange(len(whole)), -whole))[:WANT]  # ids follow positions
+    order = np.lexsort((-np.arange(len(whole)), -whole))[:WANT]  # ids follow positions
     order = order[whole[order] > 0]
     assert sorted(positions.tolist()) == sorted(order.tolist())
     assert dict(zip(positions.tolist(), scores.tolist(), strict=True)) == pytest.approx(

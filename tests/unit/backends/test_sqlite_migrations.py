@@ -70,7 +70,7 @@ def test_a_store_of_version_1_gets_its_search(home: Home) -> None:
         search.intent([("commit", 1.0)], scope=EVERYONE, limit=9),
         search.standing(["fact"], scope=EVERYONE, limit=9, broadest=True),
     ):
-        assert [hit.memory_id for hit in ranking.hits] == active, ranking.space
+        assert [hit.memory_id for hit in ranking.hits] == active[::-1], ranking.space
     assert store.check() == ()
     store.close()
 

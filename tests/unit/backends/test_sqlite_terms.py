@@ -124,13 +124,13 @@ def test_large_stores_rank_alike_in_narrow_and_in_wide_scopes(store: SqliteStore
         ]
     )
     found = store.search.lexical("needles", scope=ScopeFilter.of(narrow), limit=9).hits
-    assert [hit.memory_id for hit in found] == [f"mem_{number:04d}" for number in range(0, 2400, 500)]
+    assert [hit.memory_id for hit in found] == [f"mem_{number:04d}" for number in range(2000, -1, -500)]
     assert store.search.lexical("needles", scope=EVERYONE, limit=9).hits == ()
     both = store.search.lexical("needles word7", scope=ScopeFilter.of(narrow, UNIVERSAL), limit=3).hits
-    assert [hit.memory_id for hit in both] == ["mem_0007", "mem_0000", "mem_0500"]
+    assert [hit.memory_id for hit in both] == ["mem_0007", "mem_2000", "mem_1500"]
     assert all(hit.score > 0 for hit in both)
     only = store.search.lexical("common", scope=ScopeFilter.of(narrow), limit=3).hits
-    assert [hit.memory_id for hit in only] == ["mem_0000", "mem_0100", "mem_0200"]
+    assert [hit.memory_id for hit in only] == ["mem_2300", "mem_2200", "mem_2100"]
 
 
 class JumpingClock(FakeClock):

@@ -62,12 +62,12 @@ def test_convex_of_equal_scores_is_one():
 )
 @pytest.mark.parametrize("name", sorted(FUSIONS))
 def test_fusion_is_total_and_stable(name, lists):
-    """Every found memory comes out once; order is by score, then id; order of rankings does not matter for the set."""
+    """Every found memory comes out once; order is by score, then by id, the newest first; order of rankings does not matter for the set."""
     rankings = [ranking(f"s{i}", *hits) for i, hits in enumerate(lists)]
     fused = FUSIONS[name](rankings, {})
     ids = [i for i, _ in fused]
     assert sorted(ids) == sorted({h.memory_id for r in rankings for h in r.hits})
-    assert list(fused) == sorted(fused, key=lambda item: (-item[1], item[0]))
+    assert list(fused) == sorted(fused, key=lambda item: (item[1], item[0]), reverse=True)
 
 
 def test_the_best_of_one_space_survives_many_that_two_spaces_find():

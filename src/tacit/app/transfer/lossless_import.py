@@ -14,8 +14,8 @@ from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.records import History, Line, versions_of
 from tacit.app.transfer.report import Action, ImportLine, ImportTally
 from tacit.capture.importing.items import RefusedHook
-from tacit.capture.prepare import MAX_CHARS, clean_terms, clean_trigger
-from tacit.errors import InvalidInput, RefusedByRedaction, TacitError
+from tacit.capture.prepare import clean_terms, clean_trigger, refuse_long
+from tacit.errors import RefusedByRedaction, TacitError
 from tacit.model.memory import Memory, Relation
 from tacit.ports.store import Recorded
 from tacit.safety.redact import TextRedactor
@@ -113,8 +113,7 @@ class LosslessImport:
         redacted = redactor.redact(memory.content)
         if redacted.has_secret:
             raise RefusedByRedaction("It holds a secret; nothing of it was stored.")
-        if len(redacted.text) > MAX_CHARS * 10:
-            raise InvalidInput(f"It is longer than {MAX_CHARS * 10} characters.")
+        refuse_long(redacted.text)
         return replace(
             version,
             memory=_clean(memory, redacted.text, redactor),

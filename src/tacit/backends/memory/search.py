@@ -16,6 +16,7 @@ import numpy as np
 from tacit.backends.text import clean_text, clean_value, linked_entities, memory_code_words
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.evidence import Background, Hit, Ranking, WordTable
+from tacit.model.ids import newest_id_first
 from tacit.model.memory import Entity, Memory
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -121,7 +122,7 @@ class InMemorySearch:
             for word in words
         ]
         sums = {name: math.fsum(column.get(name, 0.0) for column in columns) for name in memories}
-        order = sorted(memories, key=lambda name: (-sums[name], name))
+        order = sorted(memories, key=lambda name: (-sums[name], newest_id_first(name)))
         best = [name for name in order if sums[name] > 0][: max(limit, 0)]
         chosen = [name for name in order if name in {*best, *map(clean_text, also)}] if limit > 0 else []
         table = [[column.get(name, 0.0) for column in columns] for name in chosen]
@@ -200,7 +201,7 @@ class InMemorySearch:
                 not memory.pinned,
                 -memory.trigger.reach if broadest else 0.0,
                 -memory.importance,
-                memory.id,
+                newest_id_first(memory.id),
             )
         )
         hits = tuple(Hit(memory_id=m.id, score=m.importance) for m in memories[: max(limit, 0)])
@@ -231,7 +232,7 @@ class InMemorySearch:
             for m in memories
             if m.id in scores and self._holds(m) and (kind_names is None or m.kind in kind_names)
         ]
-        hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
+        hits.sort(key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))
         return Ranking(space=space, hits=tuple(hits[: max(limit, 0)]))
 
 

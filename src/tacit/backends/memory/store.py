@@ -223,10 +223,8 @@ class InMemoryStore:
             frequency=frequency,
             vocabulary=lambda: frozenset[str]().union(*stem_sets),
         )
-        scored = sorted((-word_score(memory.content, query), memory.id) for memory in memories)
-        return tuple(
-            Hit(memory_id=name, score=-score) for score, name in scored[: max(limit, 0)] if score < 0
-        )
+        scored = sorted(((word_score(memory.content, query), memory.id) for memory in memories), reverse=True)
+        return tuple(Hit(memory_id=name, score=score) for score, name in scored[: max(limit, 0)] if score > 0)
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
         """See the port."""

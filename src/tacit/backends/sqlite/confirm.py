@@ -53,14 +53,17 @@ def _holding(
 
 
 def best_hits(matches: Sequence[ScoredIds], limit: int) -> list[Hit]:
-    """The best `limit` of what the arrays of several scopes found, ties by id."""
+    """The best `limit` of what the arrays of several scopes found, ties by id, the newest first."""
     # A few dozen each: sorting them as plain values is quicker than setting up arrays for it.
     best = sorted(
-        (-score, name)
-        for ids, scores in matches
-        for score, name in zip(scores.tolist(), ids.tolist(), strict=True)
+        (
+            (score, name)
+            for ids, scores in matches
+            for score, name in zip(scores.tolist(), ids.tolist(), strict=True)
+        ),
+        reverse=True,
     )
-    return [Hit(name.decode(), -score) for score, name in best[:limit]]
+    return [Hit(name.decode(), score) for score, name in best[:limit]]
 
 
 def confirm_scores(
@@ -84,6 +87,6 @@ def confirm_scores(
         block = [
             Hit(memory_id=ids[number], score=scores[number]) for number in order[start:end] if number in ids
         ]
-        hits += sorted(block, key=lambda hit: (-hit.score, hit.memory_id))
+        hits += sorted(block, key=lambda hit: (hit.score, hit.memory_id), reverse=True)
         start = end
     return hits[:limit]

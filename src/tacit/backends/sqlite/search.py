@@ -48,7 +48,7 @@ TEXT_DEADLINE_MS = 100.0
 
 BY_ERROR = (
     "SELECT id FROM memories INDEXED BY memories_by_error WHERE error_signature = :signature AND error_signature <> ''"
-    f" AND {IN_SCOPE} AND {HOLDS} ORDER BY id LIMIT :limit"
+    f" AND {IN_SCOPE} AND {HOLDS} ORDER BY id DESC LIMIT :limit"
 )
 """Which index is said: left to itself, SQLite takes that of the status and looks at every memory of the scope."""
 _STEPS = 1000
@@ -293,7 +293,7 @@ class SqliteSearch:
             for start in range(0, len(pairs), _UNION):
                 batch = pairs[start : start + _UNION]
                 best += _standing(connection, batch, limit, now_ms, broadest=broadest)
-            best.sort(key=lambda row: (-row[0], -row[1], -row[2], row[3]))
+            best.sort(reverse=True)
             return ranking.filled(Hit(memory_id=row[3], score=row[2]) for row in best[:limit])
 
     def error(self, signature: str, *, scope: ScopeFilter, limit: int) -> Ranking:
@@ -388,8 +388,8 @@ def _background(samples: Sequence[Scores], total: int) -> Background | None:
 def _best_rows(
     ids: NDArray[np.bytes_], sums: NDArray[np.float32], limit: int, also: Sequence[str]
 ) -> NDArray[np.intp]:
-    """Places of the `limit` best sums above 0 and of those of `also`, best first, ties by id."""
-    order = np.lexsort((ids, -sums))
+    """Places of the `limit` best sums above 0 and of those of `also`, best first, ties by id, the newest first."""
+    order = np.lexsort((ids, sums))[::-1]
     also_ids = {clean_text(name).encode() for name in also}
     chosen = [
         place
@@ -431,13 +431,13 @@ def _standing(
     *,
     broadest: bool,
 ) -> list[tuple[int, float, float, str]]:
-    """The best `limit` of every (scope, kind), read from the end of one index: pinned, breadth where asked, importance, id."""
+    """The best `limit` of every (scope, kind), read from the end of one index: pinned, breadth where asked, importance; of equals the newest."""
     if not pairs:
         return []
     query = (
         f"SELECT * FROM (SELECT pinned, {'breadth' if broadest else '0.0'}, importance, id FROM memories"
         f" WHERE scope = ? AND kind = ? AND {HOLDS.replace(':now', '?')}"
-        f" ORDER BY pinned DESC, {'breadth DESC, ' if broadest else ''}importance DESC, id LIMIT ?)"
+        f" ORDER BY pinned DESC, {'breadth DESC, ' if broadest else ''}importance DESC, id DESC LIMIT ?)"
     )
     values = [value for scope, kind in pairs for value in (scope, kind, now_ms, now_ms, limit)]
     return connection.execute(" UNION ALL ".join([query] * len(pairs)), values).fetchall()

@@ -37,8 +37,8 @@ def find_memories(
     if remaining.as_of_ms is not None or remaining.statuses:
         rows += _all(connection, remaining, scope)
     scored = ((word_score(content, query), name) for name, content in rows)
-    best = sorted((-score, name) for score, name in scored if score > 0)
-    return tuple(Hit(memory_id=name, score=-score) for score, name in best[:limit])
+    best = sorted(((score, name) for score, name in scored if score > 0), reverse=True)
+    return tuple(Hit(memory_id=name, score=score) for score, name in best[:limit])
 
 
 def _words(connection: sqlite3.Connection, text: str) -> tuple[QueryWord, ...]:
@@ -70,7 +70,7 @@ def _proposed(
     return connection.execute(
         "SELECT id, json_extract(body, '$.content') FROM"
         " (SELECT rowid AS number, rank AS place FROM text_words WHERE text_words MATCH :match)"
-        f" JOIN memories USING (number) WHERE {' AND '.join(tests)} ORDER BY place, id LIMIT :most",
+        f" JOIN memories USING (number) WHERE {' AND '.join(tests)} ORDER BY place, id DESC LIMIT :most",
         values,
     ).fetchall()
 

@@ -216,11 +216,6 @@ def _print_stacked(
                     out.print(Text(f"{' ' * BELOW}{part}"), no_wrap=True, overflow="ignore", crop=False)
 
 
-def format_day(at_ms: int) -> str:
-    """Date in UTC."""
-    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")
-
-
 def format_moment(at_ms: int) -> str:
     """Date and time in the local zone, to the second."""
     return datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")

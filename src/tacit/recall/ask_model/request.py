@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from tacit.errors import ProviderError
+from tacit.model.ids import newest_id_first
 from tacit.model.memory import Memory
 from tacit.model.session import ArmedMemory, SessionState
 from tacit.ports.writer import WriterRequest
@@ -118,7 +119,9 @@ def read_named(text: str, listed: Sequence[Memory]) -> Named:
         armed = _named(entry, listed)
         if armed is not None and armed.probability > armed_by_id.get(armed.memory_id, _NOTHING).probability:
             armed_by_id[armed.memory_id] = armed
-    best = sorted(armed_by_id.values(), key=lambda armed: (-armed.probability, armed.memory_id))[:MOST_NAMED]
+    best = sorted(
+        armed_by_id.values(), key=lambda armed: (-armed.probability, newest_id_first(armed.memory_id))
+    )[:MOST_NAMED]
     return Named(memories=tuple(best), ignored=len(entries) - len(best))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tacit.model.evidence import Ranking
+from tacit.model.ids import newest_id_first
 from tacit.recall.fuse.convex import convex_min_max
 from tacit.recall.fuse.fitted import fitted_order
 from tacit.recall.fuse.reciprocal import reciprocal_rank
@@ -60,11 +61,11 @@ def truncate_fused(
         held_ids = frozenset(held)
         again = [entry for entry in fused if entry[0] in held_ids][:KEPT_IN_CONTEXT]
         short = truncate_fused(tuple(entry for entry in fused if entry[0] not in held_ids), rankings, size)
-        return tuple(sorted((*short, *again), key=lambda entry: (-entry[1], entry[0])))
+        return tuple(sorted((*short, *again), key=lambda entry: (-entry[1], newest_id_first(entry[0]))))
     heads = {hit.memory_id for ranking in rankings for hit in ranking.hits[:BEST_PER_SPACE]}
     chosen = [entry for entry in fused if entry[0] in heads]
     chosen += [entry for entry in fused if entry[0] not in heads]
-    return tuple(sorted(chosen[:size], key=lambda entry: (-entry[1], entry[0])))
+    return tuple(sorted(chosen[:size], key=lambda entry: (-entry[1], newest_id_first(entry[0]))))
 
 
 def fuse(state: RecallState) -> Outcome[RecallState]:

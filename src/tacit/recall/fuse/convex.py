@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tacit.model.evidence import Ranking
+from tacit.model.ids import newest_id_first
 
 
 def convex_min_max(
@@ -28,4 +29,4 @@ def convex_min_max(
         for hit in ranking.hits:
             normalized = (hit.score - low) / span if span > 0 else 1.0
             total[hit.memory_id] = total.get(hit.memory_id, 0.0) + share * normalized
-    return tuple(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+    return tuple(sorted(total.items(), key=lambda item: (-item[1], newest_id_first(item[0]))))

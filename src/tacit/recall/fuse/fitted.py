@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from tacit.fitted import load_fitted, values_of
 from tacit.model.evidence import Ranking
+from tacit.model.ids import newest_id_first
 
 DEFAULT_WEIGHT = 0.2
 """Of a space that the file does not name."""
@@ -40,7 +41,12 @@ def fitted_order(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> t
         base += left_out
         for name, score in scores.items():
             total[name] = total.get(name, 0.0) + score - left_out
-    return tuple(sorted(((name, base + score) for name, score in total.items()), key=lambda e: (-e[1], e[0])))
+    return tuple(
+        sorted(
+            ((name, base + score) for name, score in total.items()),
+            key=lambda e: (-e[1], newest_id_first(e[0])),
+        )
+    )
 
 
 def shipped_fusion_weights() -> Mapping[str, float]:

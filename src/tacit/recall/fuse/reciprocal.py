@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tacit.model.evidence import Ranking
+from tacit.model.ids import newest_id_first
 
 K = 60
 
@@ -22,4 +23,4 @@ def reciprocal_rank(
         weight = weights.get(ranking.space, 1.0)
         for rank, hit in enumerate(ranking.hits, start=1):
             total[hit.memory_id] = total.get(hit.memory_id, 0.0) + weight / (K + rank)
-    return tuple(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+    return tuple(sorted(total.items(), key=lambda item: (-item[1], newest_id_first(item[0]))))

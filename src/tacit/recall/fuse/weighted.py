@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tacit.model.evidence import Ranking
+from tacit.model.ids import newest_id_first
 
 
 def weighted_sum(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
@@ -18,4 +19,4 @@ def weighted_sum(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> t
         weight = weights.get(ranking.space, 1.0)
         for hit in ranking.hits:
             total[hit.memory_id] = total.get(hit.memory_id, 0.0) + weight * hit.score
-    return tuple(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+    return tuple(sorted(total.items(), key=lambda item: (-item[1], newest_id_first(item[0]))))

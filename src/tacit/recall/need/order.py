@@ -38,13 +38,13 @@ class Needed:
 
 
 def by_marginal_need(memories: Sequence[Memory], needs: NDArray[np.float64]) -> tuple[Needed, ...]:
-    """All of `memories` in the order in which they should be packed; ties by need, then id.
+    """All of `memories` in the order in which they should be packed; ties by need, then the newest first.
 
     Args:
         memories: of one pool.
         needs: their expected needs, shape (len(memories),).
     """
-    order = sorted(range(len(memories)), key=lambda number: (-needs[number], memories[number].id))
+    order = sorted(range(len(memories)), key=lambda number: (-needs[number], memories[number].newest_first))
     rows = [memories[number] for number in order]
     need = np.array([needs[number] for number in order], dtype=np.float64)
     if not rows:

@@ -82,7 +82,7 @@ def _admitted(memories: Sequence[Memory], query: Query) -> list[Memory]:
 def _ordered(memories: list[Memory], settings: RecallSettings) -> list[Memory]:
     if settings.pinned_sort == "recent":
         return memories
-    return sorted(memories, key=lambda memory: (-memory.importance, memory.id))
+    return sorted(memories, key=lambda memory: (-memory.importance, memory.newest_first))
 
 
 def drop_similar(tools: Tools, state: RecallState) -> Outcome[RecallState]:

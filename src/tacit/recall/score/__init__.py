@@ -38,7 +38,7 @@ def judge(gate: Gate, state: RecallState, *, weights: ArmedWeights | None = None
             candidates, _with_answer(state, _with_moments(state, _judge(gate, state, weights))), strict=True
         )
     ]
-    scored.sort(key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.id))
+    scored.sort(key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.newest_first))
     state = state.changed(scored=tuple(scored))
     if state.judged is not None:
         least = judge_threshold(state.judged, state.settings.judge)

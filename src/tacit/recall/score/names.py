@@ -76,7 +76,10 @@ def raise_named(query: Query, candidates: tuple[Candidate, ...], *, search: Sear
         for candidate in candidates
     ]
     return tuple(
-        sorted(raised, key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.id))
+        sorted(
+            raised,
+            key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.newest_first),
+        )
     )
 
 

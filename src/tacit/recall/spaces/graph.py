@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.model.evidence import Shortlist
+from tacit.model.ids import newest_id_first
 from tacit.model.memory import Relation
 from tacit.model.query import Query
 from tacit.ports.store import MemoryStore
@@ -100,7 +101,7 @@ def beyond(ids: Sequence[str], relations: Sequence[Relation]) -> tuple[str, ...]
         ):
             if weight > 0 and from_id in known_ids and to_id not in known_ids:
                 reached[to_id] = max(weight, reached.get(to_id, 0.0))
-    return tuple(sorted(reached, key=lambda name: (-reached[name], name))[:MOST_BEYOND])
+    return tuple(sorted(reached, key=lambda name: (-reached[name], newest_id_first(name)))[:MOST_BEYOND])
 
 
 def seed_weights(shortlist: Shortlist, names: Sequence[str]) -> list[float]:

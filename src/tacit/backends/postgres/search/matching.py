@@ -24,6 +24,7 @@ from tacit.backends.postgres.documents import CODE, WORDS
 from tacit.backends.postgres.search.shown import HOLDS, OF_KINDS, Shown, best_shown, shown_ids
 from tacit.backends.text import clean_text
 from tacit.model.evidence import Hit
+from tacit.model.ids import newest_id_first
 
 if TYPE_CHECKING:
     from tacit.backends.postgres.scopes import StoredScope
@@ -265,7 +266,7 @@ def scores_by_term(
         norm = (K1 + 1) / (1 + K1 * (1 - B + B * length / terms.mean))
         held[term][number] = weights[term] / UNIT * norm
     sums = {number: math.fsum(column.get(number, 0.0) for column in held.values()) for number in ids}
-    order = sorted(ids, key=lambda number: (-sums[number], ids[number]))
+    order = sorted(ids, key=lambda number: (-sums[number], newest_id_first(ids[number])))
     columns = {
         term: np.array([column.get(number, 0.0) for number in order], np.float32)
         for term, column in held.items()

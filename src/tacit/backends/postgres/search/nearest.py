@@ -47,7 +47,7 @@ _BY_SIGNS = f"""
     )
     SELECT v.id, -(v.vector <#> %(query)s::halfvec) AS score FROM near
     JOIN vectors AS v ON v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = near.number
-    ORDER BY score DESC, v.id LIMIT %(limit)s"""
+    ORDER BY score DESC, v.id DESC LIMIT %(limit)s"""
 _SAMPLED = f"""
     WITH drawn AS MATERIALIZED (SELECT v.number FROM vectors AS v WHERE {_MINE} {{drawn}} LIMIT {2 * SAMPLE})
     SELECT count(*), avg(-(v.vector <#> %(query)s::halfvec)), stddev_pop(-(v.vector <#> %(query)s::halfvec)) FROM drawn
@@ -107,7 +107,7 @@ def nearest(
         hits = [Hit(memory_id=name, score=float(score)) for name, score in rows]
     if background is None:
         _refuse_other_embedder(transaction, values, identity)
-    return sorted(hits, key=lambda hit: (-hit.score, hit.memory_id)), background
+    return sorted(hits, key=lambda hit: (hit.score, hit.memory_id), reverse=True), background
 
 
 def _exact(

@@ -61,7 +61,7 @@ _LINKED = f"""
         WHERE p.space = %(space)s AND p.scope = ANY(%(scopes)s) GROUP BY p.number
     ) AS f
     JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = f.number
-    WHERE {_SHOWN} AND {HOLDS}{{kinds}} ORDER BY f.total DESC, m.id LIMIT %(limit)s"""
+    WHERE {_SHOWN} AND {HOLDS}{{kinds}} ORDER BY f.total DESC, m.id DESC LIMIT %(limit)s"""
 _FITTING = f"""
     SELECT m.id, f.best FROM (
         SELECT p.number, max(asked.weight * p.value) AS best
@@ -70,7 +70,7 @@ _FITTING = f"""
         WHERE p.space = %(space)s AND p.scope = ANY(%(scopes)s) GROUP BY p.number
     ) AS f
     JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = f.number
-    WHERE {_SHOWN} AND f.best > 0 AND {HOLDS}{{kinds}} ORDER BY f.best DESC, m.id LIMIT %(limit)s"""
+    WHERE {_SHOWN} AND f.best > 0 AND {HOLDS}{{kinds}} ORDER BY f.best DESC, m.id DESC LIMIT %(limit)s"""
 _STANDING = f"""
     SELECT best.id, best.importance FROM unnest(%(kinds)s::text[]) AS asked (kind)
     CROSS JOIN unnest(%(scopes)s::int[]) AS seen (scope)
@@ -78,13 +78,13 @@ _STANDING = f"""
         SELECT id, pinned, {{breadth}} AS breadth, importance FROM memories
         WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND scope = seen.scope AND kind = asked.kind
             AND status = 'active' AND {HOLDS}
-        ORDER BY pinned DESC, {{order}}importance DESC, id LIMIT %(limit)s
+        ORDER BY pinned DESC, {{order}}importance DESC, id DESC LIMIT %(limit)s
     ) AS best
-    ORDER BY best.pinned DESC, best.breadth DESC, best.importance DESC, best.id LIMIT %(limit)s"""
+    ORDER BY best.pinned DESC, best.breadth DESC, best.importance DESC, best.id DESC LIMIT %(limit)s"""
 _BY_ERROR = f"""
     SELECT id FROM memories
     WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND error_key = %(key)s AND error_key <> ''
-        AND scope = ANY(%(scopes)s) AND status = 'active' AND {HOLDS} ORDER BY id LIMIT %(limit)s"""
+        AND scope = ANY(%(scopes)s) AND status = 'active' AND {HOLDS} ORDER BY id DESC LIMIT %(limit)s"""
 
 
 class PostgresSearch:

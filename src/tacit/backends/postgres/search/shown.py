@@ -33,8 +33,8 @@ class Shown(NamedTuple):
     score: float
 
 
-def _best_first(shown: Shown) -> tuple[float, str]:
-    return -shown.score, shown.id
+def _best_last(shown: Shown) -> tuple[float, str]:
+    return shown.score, shown.id
 
 
 def shown_ids(
@@ -76,6 +76,6 @@ def best_shown(
             number = int(numbers[place])
             if number in ids:
                 batch.append(Shown(number, ids[number], float(scores[place])))
-        best += sorted(batch, key=_best_first)
+        best += sorted(batch, key=_best_last, reverse=True)
         begin, size = end, size * _GROWTH
     return best[:limit]

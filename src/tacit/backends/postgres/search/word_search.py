@@ -40,7 +40,7 @@ _PROPOSED = """
         WHERE p.space = %(space)s AND p.scope = ANY(%(scopes)s) GROUP BY p.number
     ) AS f
     JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = f.number
-    WHERE {tests} ORDER BY total DESC, id LIMIT %(most)s"""
+    WHERE {tests} ORDER BY total DESC, id DESC LIMIT %(most)s"""
 
 
 def find_memories(
@@ -66,8 +66,8 @@ def find_memories(
         statement = f"SELECT id, body::json ->> 'content' FROM memories WHERE {tests}"
         rows += [(str(name), str(content)) for name, content in transaction.rows(statement, values)]
     scored = ((word_score(content, query), name) for name, content in rows)
-    best = sorted((-score, name) for score, name in scored if score > 0)
-    return tuple(Hit(memory_id=name, score=-score) for score, name in best[:limit])
+    best = sorted(((score, name) for score, name in scored if score > 0), reverse=True)
+    return tuple(Hit(memory_id=name, score=score) for score, name in best[:limit])
 
 
 def _words(transaction: Transaction, text: str, scope: ScopeFilter) -> tuple[QueryWord, ...]:

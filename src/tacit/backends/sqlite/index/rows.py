@@ -140,16 +140,16 @@ class Rows:
         return self._mask
 
     def ranks(self) -> NDArray[np.int32]:
-        """Place of each position in the order of ids; breaks ties without comparing strings."""
+        """Place of each position in the order of ids, the newest first; breaks ties without comparing strings."""
         if self._ranks is None:
-            order = np.argsort(self.ids, kind="stable")
+            order = np.argsort(self.ids, kind="stable")[::-1]
             ranks = np.empty(self.size, np.int32)
             ranks[order] = np.arange(self.size, dtype=np.int32)
             self._ranks = ranks
         return self._ranks
 
     def best(self, positions: Positions, scores: Scores, want: int) -> tuple[Positions, Scores]:
-        """The `want` best of `positions` by score, ties by id; in no order.
+        """The `want` best of `positions` by score, ties by id, the newest first; in no order.
 
         Args:
             positions: candidates, shape (k,).

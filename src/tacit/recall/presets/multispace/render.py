@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
+from tacit.model.memory import day
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.sections import DivergenceAlert
-from tacit.recall.render import day, frame_text, needs_source, source_of
+from tacit.recall.render import frame_text, needs_source, source_of
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]
@@ -52,7 +53,7 @@ def multispace_line(
     """One memory as one line with its date; what nobody confirmed says so."""
     del kinds
     mark = f" ({escape_text(clean(source_of(candidate)))})" if needs_source(candidate) else ""
-    return f"- **[{day(candidate.memory.updated_at_ms)}]** {escape_text(clean(text))}{mark}"
+    return f"- **[{day(candidate.memory.updated_at_ms, candidate.memory.validity.offset_ms)}]** {escape_text(clean(text))}{mark}"
 
 
 def multispace_frame(surface: Surface) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
+from tacit.model.memory import day
 from tacit.model.pack import Pack, PackItem, Surface
-from tacit.recall.render import cleaned, day, needs_source, source_of
+from tacit.recall.render import cleaned, needs_source, source_of
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]
@@ -62,7 +63,7 @@ def relevant_line(
 ) -> str:
     """One memory with its similarity in percent and an absolute date before what it says."""
     del kinds
-    share = f"{round(candidate.relevance * 100)}%, {day(candidate.memory.updated_at_ms)}"
+    share = f"{round(candidate.relevance * 100)}%, {day(candidate.memory.updated_at_ms, candidate.memory.validity.offset_ms)}"
     return f"- [{share}] {escape_text(clean(text))}{_marked(candidate)}"
 
 
@@ -95,7 +96,7 @@ def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
 
 def relevant_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
     """The refreshed section, without the frame, the most similar first."""
-    ranked = sorted(items, key=lambda i: (-i.candidate.relevance, i.candidate.memory.id))
+    ranked = sorted(items, key=lambda i: (-i.candidate.relevance, i.candidate.memory.newest_first))
     lines = [relevant_line(item.candidate, item.text, kinds) for item in ranked]
     return "\n".join((f"## {RELEVANT}", *lines)) if lines else ""
 

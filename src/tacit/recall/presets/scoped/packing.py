@@ -37,7 +37,7 @@ def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
     Source: the `scoped` seed's session codes. What a later line reports as done is open no more: a `next` or `block` line goes
     when a later digest (or the `done` and `fix` lines of its own) holds at least 60 % of its words' stems. Reading never deletes.
     """
-    newest = sorted(digests, key=lambda c: (-c.memory.updated_at_ms, c.memory.id))
+    newest = sorted(digests, key=lambda c: (-c.memory.updated_at_ms, c.memory.newest_first))
     later: list[str] = []
     seen_lines: set[tuple[str, str]] = set()
     kept_lines: list[CodeLine] = []

@@ -105,6 +105,6 @@ def _by_heading(items: Iterable[PackItem]) -> list[tuple[str, list[PackItem]]]:
         scope = item.candidate.memory.scope
         by_heading.setdefault((ranks.get(scope.kind, 2), heading_of(scope)), []).append(item)
     return [
-        (heading, sorted(group, key=lambda i: (-i.candidate.fused, i.candidate.memory.id)))
+        (heading, sorted(group, key=lambda i: (-i.candidate.fused, i.candidate.memory.newest_first)))
         for (_, heading), group in sorted(by_heading.items())
     ]

@@ -65,7 +65,9 @@ def typed_start(
         memories = store.list_memories(MemoryFilter(kinds=names), scope=scope, limit=MOST_READ)
         fit = [m for m in memories if m.validity.holds_at(at_ms) and _within(m, at_ms, listing.days)]
         scored = [(start_relevance(m, kinds.of_stored(m.kind), at_ms=at_ms, weights=weights), m) for m in fit]
-        scored.sort(key=lambda entry: (-entry[0], -entry[1].importance, -entry[1].use_count, entry[1].id))
+        scored.sort(
+            key=lambda entry: (-entry[0], -entry[1].importance, -entry[1].use_count, entry[1].newest_first)
+        )
         candidates += [
             Candidate(memory=m, scores=(("recent", 1.0),), fused=s, relevance=s)
             for s, m in scored[: listing.limit]
@@ -78,7 +80,7 @@ def typed_start(
                 of=len(scored),
             )
         )
-    candidates.sort(key=lambda c: (-c.relevance, c.memory.id))
+    candidates.sort(key=lambda c: (-c.relevance, c.memory.newest_first))
     return tuple(candidates), tuple(facts)
 
 

@@ -105,9 +105,9 @@ def section_of(kind: str) -> str:
     return next((title for title, kinds in SECTIONS if kind in kinds), OTHER)
 
 
-def _rank(item: PackItem) -> tuple[float, float, str]:
+def _rank(item: PackItem) -> tuple[float, float, tuple[int, tuple[int, ...]]]:
     candidate = item.candidate
-    return (-candidate.relevance, -candidate.fused, candidate.memory.id)
+    return (-candidate.relevance, -candidate.fused, candidate.memory.newest_first)
 
 
 def _delimiters(surface: Surface) -> tuple[str, str]:
