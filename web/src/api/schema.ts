@@ -2153,7 +2153,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8cpax8gh4tp7z8",
+         *       "id": "mem_1m8gk7t79chgm7m7",
          *       "team": "acme/core"
          *     }
          */
@@ -2953,7 +2953,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8cpb0tycqfcf8r",
+         *       "id": "req_1m8gk7zfnnph9tqm",
          *       "decision": "accept"
          *     }
          */
@@ -3626,7 +3626,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8cpay5zs1xxb4s"
+         *       "trace_id": "trc_1m8gk7v778wwc6sf"
          *     }
          */
         Feedback: {
@@ -4722,7 +4722,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-138mmgvd",
+         *       "code": "ana-tpekkwna",
          *       "name": "laptop"
          *     }
          */
@@ -4995,7 +4995,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8cpaxfsxtyn507"
+         *       "into": "mem_1m8gk7tgn2c8gqaw"
          *     }
          */
         MergeInto: {
@@ -7282,7 +7282,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8cpax8gh4tp7z8",
+         *       "id": "mem_1m8gk7t79chgm7m7",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8775,7 +8775,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8cpax8gh4tp7z8"
+         *         "mem_1m8gk7t79chgm7m7"
          *       ]
          *     }
          */
@@ -9187,7 +9187,7 @@ export interface components {
          * Undo
          * @description Take back one change.
          * @example {
-         *       "id": "chg_1m8cpaxv5rybew73"
+         *       "id": "chg_1m8gk7tt4thgwkhr"
          *     }
          */
         Undo: {
@@ -9220,7 +9220,7 @@ export interface components {
          * Unshare
          * @description A memory whose file is to be removed.
          * @example {
-         *       "id": "mem_1m8cpax8gh4tp7z8",
+         *       "id": "mem_1m8gk7t79chgm7m7",
          *       "cwd": "/work/shop"
          *     }
          */
@@ -9240,7 +9240,7 @@ export interface components {
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8cpax8gh4tp7z8"
+         *       "id": "mem_1m8gk7t79chgm7m7"
          *     }
          */
         UnshareMemory: {
@@ -9274,7 +9274,8 @@ export interface components {
          * Validity
          * @description The time in which the statement holds in the world, in milliseconds since the Unix epoch. Transaction time stands on the memory.
          *
-         *     `valid_to_ms` None = still holds. The interval is half open: from <= t < to.
+         *     `valid_to_ms` None = still holds. The interval is half open: from <= t < to. `offset_ms` = how far the clock of whoever stated it was
+         *     ahead of UTC, negative to the west. It is kept, so that a day stays the same day wherever and whenever it is read.
          */
         Validity: {
             /** Valid From Ms */
@@ -9289,6 +9290,11 @@ export interface components {
              * @default null
              */
             superseded_by: string | null;
+            /**
+             * Offset Ms
+             * @default 0
+             */
+            offset_ms: number;
         };
         /**
          * Verdict
@@ -9352,7 +9358,7 @@ export interface components {
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8cpax8gh4tp7z8",
+         *       "memory": "mem_1m8gk7t79chgm7m7",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9790,7 +9796,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8cpax8gh4tp7z8",
+                     *             "id": "mem_1m8gk7t79chgm7m7",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9807,12 +9813,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409227,
+                     *               "valid_from_ms": 1795853379801,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409232,
-                     *             "updated_at_ms": 1795722409232,
+                     *             "created_at_ms": 1795853379817,
+                     *             "updated_at_ms": 1795853379817,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9853,11 +9860,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "13d34b4e3b2ede2a",
-                     *             "etag": "fcfdd8898612f0664bc5"
+                     *             "etag": "7ed5a39a4a0964108dac"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8cpaxd1ecmnw27"
+                     *       "change_id": "chg_1m8gk7tdyfxxs1z8"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -9964,7 +9971,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8cpaxfsxtyn507",
+                     *           "id": "mem_1m8gk7tgn2c8gqaw",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9981,12 +9988,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795722409461,
+                     *             "valid_from_ms": 1795853380114,
                      *             "valid_to_ms": null,
-                     *             "superseded_by": null
+                     *             "superseded_by": null,
+                     *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795722409465,
-                     *           "updated_at_ms": 1795722409465,
+                     *           "created_at_ms": 1795853380117,
+                     *           "updated_at_ms": 1795853380117,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10029,10 +10037,10 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "8058c744e07b7782",
-                     *           "etag": "c8516136f5c84ca16b82"
+                     *           "etag": "45d723fb0652406c8146"
                      *         },
                      *         {
-                     *           "id": "mem_1m8cpax8gh4tp7z8",
+                     *           "id": "mem_1m8gk7t79chgm7m7",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -10049,12 +10057,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795722409227,
+                     *             "valid_from_ms": 1795853379801,
                      *             "valid_to_ms": null,
-                     *             "superseded_by": null
+                     *             "superseded_by": null,
+                     *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795722409232,
-                     *           "updated_at_ms": 1795722409232,
+                     *           "created_at_ms": 1795853379817,
+                     *           "updated_at_ms": 1795853379817,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10095,7 +10104,7 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "fcfdd8898612f0664bc5"
+                     *           "etag": "7ed5a39a4a0964108dac"
                      *         }
                      *       ],
                      *       "limit": 2,
@@ -10155,7 +10164,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8cpaxfsxtyn507",
+                     *             "id": "mem_1m8gk7tgn2c8gqaw",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10172,12 +10181,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409461,
+                     *               "valid_from_ms": 1795853380114,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409465,
-                     *             "updated_at_ms": 1795722409465,
+                     *             "created_at_ms": 1795853380117,
+                     *             "updated_at_ms": 1795853380117,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10220,7 +10230,7 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "c8516136f5c84ca16b82"
+                     *             "etag": "45d723fb0652406c8146"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10250,7 +10260,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpax8gh4tp7z8
+                 * @example mem_1m8gk7t79chgm7m7
                  */
                 id: string;
             };
@@ -10267,7 +10277,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8cpax8gh4tp7z8",
+                     *         "id": "mem_1m8gk7t79chgm7m7",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10284,12 +10294,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795722409227,
+                     *           "valid_from_ms": 1795853379801,
                      *           "valid_to_ms": null,
-                     *           "superseded_by": null
+                     *           "superseded_by": null,
+                     *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795722409232,
-                     *         "updated_at_ms": 1795722409232,
+                     *         "created_at_ms": 1795853379817,
+                     *         "updated_at_ms": 1795853379817,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10330,7 +10341,7 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "content_hash": "13d34b4e3b2ede2a",
-                     *         "etag": "fcfdd8898612f0664bc5"
+                     *         "etag": "7ed5a39a4a0964108dac"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10365,7 +10376,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpax8gh4tp7z8
+                 * @example mem_1m8gk7t79chgm7m7
                  */
                 id: string;
             };
@@ -10387,7 +10398,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8cpax8gh4tp7z8",
+                     *         "id": "mem_1m8gk7t79chgm7m7",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10404,12 +10415,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795722409227,
+                     *           "valid_from_ms": 1795853379801,
                      *           "valid_to_ms": null,
-                     *           "superseded_by": null
+                     *           "superseded_by": null,
+                     *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795722409232,
-                     *         "updated_at_ms": 1795722409615,
+                     *         "created_at_ms": 1795853379817,
+                     *         "updated_at_ms": 1795853380304,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10450,9 +10462,9 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "content_hash": "13d34b4e3b2ede2a",
-                     *         "etag": "e1478c3a9c26a3666eca"
+                     *         "etag": "9d9c7dd6a631cfbc7e6b"
                      *       },
-                     *       "change_id": "chg_1m8cpaxmfa4p956e"
+                     *       "change_id": "chg_1m8gk7tpgnp4j4zw"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10505,7 +10517,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpaxfsxtyn507
+                 * @example mem_1m8gk7tgn2c8gqaw
                  */
                 id: string;
             };
@@ -10522,7 +10534,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8cpaxfsxtyn507",
+                     *         "id": "mem_1m8gk7tgn2c8gqaw",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10539,12 +10551,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795722409461,
+                     *           "valid_from_ms": 1795853380114,
                      *           "valid_to_ms": null,
-                     *           "superseded_by": null
+                     *           "superseded_by": null,
+                     *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795722409465,
-                     *         "updated_at_ms": 1795722409734,
+                     *         "created_at_ms": 1795853380117,
+                     *         "updated_at_ms": 1795853380368,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10589,9 +10602,9 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "content_hash": "8058c744e07b7782",
-                     *         "etag": "da8f86747da1088caa0d"
+                     *         "etag": "ff09af87be0383e1be65"
                      *       },
-                     *       "change_id": "chg_1m8cpaxv5rybew73"
+                     *       "change_id": "chg_1m8gk7tt4thgwkhr"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10634,7 +10647,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpax8gh4tp7z8
+                 * @example mem_1m8gk7t79chgm7m7
                  */
                 id: string;
             };
@@ -10656,7 +10669,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8cpax8gh4tp7z8",
+                     *         "id": "mem_1m8gk7t79chgm7m7",
                      *         "kind": "preference",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10673,12 +10686,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795722409227,
+                     *           "valid_from_ms": 1795853379801,
                      *           "valid_to_ms": null,
-                     *           "superseded_by": null
+                     *           "superseded_by": null,
+                     *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795722409232,
-                     *         "updated_at_ms": 1795722409607,
+                     *         "created_at_ms": 1795853379817,
+                     *         "updated_at_ms": 1795853380291,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10719,9 +10733,9 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "content_hash": "f57bf53804883f79",
-                     *         "etag": "50e4408f19d48b6fe23f"
+                     *         "etag": "206d66113fccb2fb6a33"
                      *       },
-                     *       "change_id": "chg_1m8cpaxma55n70dm"
+                     *       "change_id": "chg_1m8gk7tp6ah9qyzs"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10769,7 +10783,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpaxms0bvc1z5
+                 * @example mem_1m8gk7tpnmtkaraf
                  */
                 id: string;
             };
@@ -10796,7 +10810,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8cpaxn2dv9rmbd",
+                     *             "id": "mem_1m8gk7tpy8v179h8",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10813,12 +10827,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409634,
+                     *               "valid_from_ms": 1795853380318,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409634,
-                     *             "updated_at_ms": 1795722409634,
+                     *             "created_at_ms": 1795853380318,
+                     *             "updated_at_ms": 1795853380318,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10861,15 +10876,15 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8731acb31eb5c842",
-                     *             "etag": "9b3913c1745ebbfec92d"
+                     *             "etag": "6bca1b8df44b73f406a2"
                      *           },
-                     *           "old_id": "mem_1m8cpaxms0bvc1z5",
-                     *           "at_ms": 1795722409634,
+                     *           "old_id": "mem_1m8gk7tpnmtkaraf",
+                     *           "at_ms": 1795853380318,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8cpaxptwjxxeks"
+                     *       "change_id": "chg_1m8gk7tqak7en0bz"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10923,7 +10938,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpaxqs35fwds4
+                 * @example mem_1m8gk7tqskkm6zf4
                  */
                 id: string;
             };
@@ -10947,10 +10962,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8cpaxqs35fwds4 says the same, by review",
+                     *           "reason": "mem_1m8gk7tqskkm6zf4 says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8cpaxfsxtyn507",
+                     *             "id": "mem_1m8gk7tgn2c8gqaw",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10967,12 +10982,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409461,
+                     *               "valid_from_ms": 1795853380114,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409465,
-                     *             "updated_at_ms": 1795722409734,
+                     *             "created_at_ms": 1795853380117,
+                     *             "updated_at_ms": 1795853380368,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11017,15 +11033,15 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "da8f86747da1088caa0d"
+                     *             "etag": "ff09af87be0383e1be65"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8cpaxfsxtyn507 in review",
+                     *           "reason": "merged into mem_1m8gk7tgn2c8gqaw in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8cpaxqs35fwds4",
+                     *             "id": "mem_1m8gk7tqskkm6zf4",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11042,12 +11058,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409720,
-                     *               "valid_to_ms": 1795722409734,
-                     *               "superseded_by": "mem_1m8cpaxfsxtyn507"
+                     *               "valid_from_ms": 1795853380344,
+                     *               "valid_to_ms": 1795853380368,
+                     *               "superseded_by": "mem_1m8gk7tgn2c8gqaw",
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409721,
-                     *             "updated_at_ms": 1795722409734,
+                     *             "created_at_ms": 1795853380345,
+                     *             "updated_at_ms": 1795853380368,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11090,11 +11107,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "86c6756e0ded573f9198"
+                     *             "etag": "c45e3e5898b609b02d9d"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8cpaxr67ar8rya"
+                     *       "change_id": "chg_1m8gk7trgvpr17zf"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11142,7 +11159,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpax8gh4tp7z8
+                 * @example mem_1m8gk7t79chgm7m7
                  */
                 id: string;
             };
@@ -11160,7 +11177,7 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8cpax8gh4tp7z8",
+                     *           "id": "mem_1m8gk7t79chgm7m7",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11177,12 +11194,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795722409227,
+                     *             "valid_from_ms": 1795853379801,
                      *             "valid_to_ms": null,
-                     *             "superseded_by": null
+                     *             "superseded_by": null,
+                     *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795722409232,
-                     *           "updated_at_ms": 1795722409232,
+                     *           "created_at_ms": 1795853379817,
+                     *           "updated_at_ms": 1795853379817,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11223,10 +11241,10 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "fcfdd8898612f0664bc5"
+                     *           "etag": "7ed5a39a4a0964108dac"
                      *         },
                      *         {
-                     *           "id": "mem_1m8cpax8gh4tp7z8",
+                     *           "id": "mem_1m8gk7t79chgm7m7",
                      *           "kind": "preference",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11243,12 +11261,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795722409227,
+                     *             "valid_from_ms": 1795853379801,
                      *             "valid_to_ms": null,
-                     *             "superseded_by": null
+                     *             "superseded_by": null,
+                     *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795722409232,
-                     *           "updated_at_ms": 1795722409607,
+                     *           "created_at_ms": 1795853379817,
+                     *           "updated_at_ms": 1795853380291,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11289,7 +11308,7 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "f57bf53804883f79",
-                     *           "etag": "50e4408f19d48b6fe23f"
+                     *           "etag": "206d66113fccb2fb6a33"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11327,7 +11346,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpaxms0bvc1z5
+                 * @example mem_1m8gk7tpnmtkaraf
                  */
                 id: string;
             };
@@ -11345,15 +11364,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8cpaxn2dv9rmbd",
-                     *           "target_id": "mem_1m8cpaxms0bvc1z5",
+                     *           "source_id": "mem_1m8gk7tpy8v179h8",
+                     *           "target_id": "mem_1m8gk7tpnmtkaraf",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8cpaxn2dv9rmbd",
+                     *           "id": "mem_1m8gk7tpy8v179h8",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11370,12 +11389,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795722409634,
+                     *             "valid_from_ms": 1795853380318,
                      *             "valid_to_ms": null,
-                     *             "superseded_by": null
+                     *             "superseded_by": null,
+                     *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795722409634,
-                     *           "updated_at_ms": 1795722409634,
+                     *           "created_at_ms": 1795853380318,
+                     *           "updated_at_ms": 1795853380318,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11418,7 +11438,7 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "8731acb31eb5c842",
-                     *           "etag": "9b3913c1745ebbfec92d"
+                     *           "etag": "6bca1b8df44b73f406a2"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11456,7 +11476,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpax8gh4tp7z8
+                 * @example mem_1m8gk7t79chgm7m7
                  */
                 id: string;
             };
@@ -11475,22 +11495,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "library/chat-7",
-                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
                      *           "surface": "prompt",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795722410190,
+                     *           "at_ms": 1795853380868,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795722409921,
+                     *           "at_ms": 1795853380583,
                      *           "used": null
                      *         }
                      *       ],
@@ -11524,7 +11544,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpax8gh4tp7z8
+                 * @example mem_1m8gk7t79chgm7m7
                  */
                 id: string;
             };
@@ -11603,24 +11623,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8cpaxn2dv9rmbd",
+                     *             "id": "mem_1m8gk7tpy8v179h8",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795722409634
+                     *             "created_at_ms": 1795853380318
                      *           },
                      *           {
-                     *             "id": "mem_1m8cpaxfsxtyn507",
+                     *             "id": "mem_1m8gk7tgn2c8gqaw",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795722409465
+                     *             "created_at_ms": 1795853380117
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11693,12 +11713,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8cpaxv5rybew73",
-                     *           "at_ms": 1795722409829,
+                     *           "change_id": "chg_1m8gk7tt4thgwkhr",
+                     *           "at_ms": 1795853380420,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8cpaxfsxtyn507",
+                     *             "id": "mem_1m8gk7tgn2c8gqaw",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11715,12 +11735,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409461,
-                     *               "valid_to_ms": 1795722409772,
-                     *               "superseded_by": null
+                     *               "valid_from_ms": 1795853380114,
+                     *               "valid_to_ms": 1795853380419,
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409465,
-                     *             "updated_at_ms": 1795722409829,
+                     *             "created_at_ms": 1795853380117,
+                     *             "updated_at_ms": 1795853380420,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11765,10 +11786,10 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "a4f30f5da5c37ef4f722"
+                     *             "etag": "fec13844defdfdf6bbd5"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8cpaxfsxtyn507",
+                     *             "id": "mem_1m8gk7tgn2c8gqaw",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11785,12 +11806,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409461,
+                     *               "valid_from_ms": 1795853380114,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409465,
-                     *             "updated_at_ms": 1795722409734,
+                     *             "created_at_ms": 1795853380117,
+                     *             "updated_at_ms": 1795853380368,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11835,16 +11857,16 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "da8f86747da1088caa0d"
+                     *             "etag": "ff09af87be0383e1be65"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8cpaxr67ar8rya",
-                     *           "at_ms": 1795722409734,
-                     *           "reason": "merged into mem_1m8cpaxfsxtyn507 in review",
+                     *           "change_id": "chg_1m8gk7trgvpr17zf",
+                     *           "at_ms": 1795853380368,
+                     *           "reason": "merged into mem_1m8gk7tgn2c8gqaw in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8cpaxqs35fwds4",
+                     *             "id": "mem_1m8gk7tqskkm6zf4",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11861,12 +11883,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409720,
-                     *               "valid_to_ms": 1795722409734,
-                     *               "superseded_by": "mem_1m8cpaxfsxtyn507"
+                     *               "valid_from_ms": 1795853380344,
+                     *               "valid_to_ms": 1795853380368,
+                     *               "superseded_by": "mem_1m8gk7tgn2c8gqaw",
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409721,
-                     *             "updated_at_ms": 1795722409734,
+                     *             "created_at_ms": 1795853380345,
+                     *             "updated_at_ms": 1795853380368,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11909,10 +11932,10 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "86c6756e0ded573f9198"
+                     *             "etag": "c45e3e5898b609b02d9d"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8cpaxqs35fwds4",
+                     *             "id": "mem_1m8gk7tqskkm6zf4",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11929,12 +11952,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409720,
+                     *               "valid_from_ms": 1795853380344,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409721,
-                     *             "updated_at_ms": 1795722409721,
+                     *             "created_at_ms": 1795853380345,
+                     *             "updated_at_ms": 1795853380345,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11977,11 +12001,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "a2f517ff7d1bd193572e"
+                     *             "etag": "e7f996f9f42396934f2b"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsImI2MGVkNGM0OWJjZjVkMWZjZWY5ZmJkMCJd"
+                     *       "next_cursor": "WzAsImE3MjFmYjliOWZlZmVlZGI0NTdiMjdlNiJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -12027,7 +12051,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8cpaxwd7wvgde1",
+                     *           "id": "mem_1m8gk7tx6xpbydhz",
                      *           "kind": "preference",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -12106,7 +12130,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8cpaxfsxtyn507",
+                     *             "id": "mem_1m8gk7tgn2c8gqaw",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12123,12 +12147,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409461,
+                     *               "valid_from_ms": 1795853380114,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409465,
-                     *             "updated_at_ms": 1795722409848,
+                     *             "created_at_ms": 1795853380117,
+                     *             "updated_at_ms": 1795853380482,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12173,11 +12198,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "cd98d07172bf06264279"
+                     *             "etag": "e3903570bddabfbf37c9"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8cpaxvr0s46vff"
+                     *       "change_id": "chg_1m8gk7tw2ndtbp76"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12268,7 +12293,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8cpayfhtz6v5h6",
+                     *             "id": "mem_1m8gk7vfm4ycsgzj",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12287,10 +12312,11 @@ export interface operations {
                      *             "validity": {
                      *               "valid_from_ms": 1767323045000,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722410481,
-                     *             "updated_at_ms": 1795722410481,
+                     *             "created_at_ms": 1795853381108,
+                     *             "updated_at_ms": 1795853381108,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12333,7 +12359,7 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "465ed30d171db881",
-                     *             "etag": "d2c2a8a5b8f0229f12dc"
+                     *             "etag": "d8dfdd64aacab40c87d0"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12342,7 +12368,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8cpayd9xc490gy",
+                     *             "id": "mem_1m8gk7vf8pse0xcb",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12361,10 +12387,11 @@ export interface operations {
                      *             "validity": {
                      *               "valid_from_ms": 1767323045000,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722410409,
-                     *             "updated_at_ms": 1795722410409,
+                     *             "created_at_ms": 1795853381096,
+                     *             "updated_at_ms": 1795853381096,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12407,7 +12434,7 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "b5e57729ab147d33",
-                     *             "etag": "0c3693349ce15d5ea3fb"
+                     *             "etag": "52c6c26edee9613ba7c7"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12485,7 +12512,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "decided": 1,
-                     *       "change_id": "chg_1m8cpaygbfkgq8d4"
+                     *       "change_id": "chg_1m8gk7vgh8fvazp1"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -12536,7 +12563,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8cpayfhtz6v5h6
+                 * @example mem_1m8gk7vfm4ycsgzj
                  */
                 id: string;
             };
@@ -12562,7 +12589,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8cpayfhtz6v5h6",
+                     *             "id": "mem_1m8gk7vfm4ycsgzj",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12581,10 +12608,11 @@ export interface operations {
                      *             "validity": {
                      *               "valid_from_ms": 1767323045000,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722410481,
-                     *             "updated_at_ms": 1795722410501,
+                     *             "created_at_ms": 1795853381108,
+                     *             "updated_at_ms": 1795853381124,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12627,11 +12655,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "465ed30d171db881",
-                     *             "etag": "acde11f202ef1449886e"
+                     *             "etag": "9fb2825be1e44f0db128"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8cpayg5z0cqbr1"
+                     *       "change_id": "chg_1m8gk7vg4knwrbsq"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12695,7 +12723,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795722409227,
+                     *             "first_seen_ms": 1795853379800,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12745,7 +12773,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-df2b1fb3a2",
+                     *         "id": "second-clone-2e1754e4ea",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12764,7 +12792,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795722409227,
+                     *             "first_seen_ms": 1795853379800,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12817,7 +12845,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795722409227,
+                     *         "first_seen_ms": 1795853379800,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12875,7 +12903,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-df2b1fb3a2",
+                     *         "id": "second-clone-2e1754e4ea",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12894,7 +12922,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/home/ana/second-clone",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795722409227,
+                     *             "first_seen_ms": 1795853379800,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12963,7 +12991,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795722409227,
+                     *         "first_seen_ms": 1795853379800,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12976,12 +13004,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-4tp7z8.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-hgm7m7.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-26",
-                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *           "day": "2026-11-28",
+                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13026,7 +13054,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795722409227,
+                     *         "first_seen_ms": 1795853379800,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13039,12 +13067,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-4tp7z8.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-hgm7m7.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-26",
-                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *           "day": "2026-11-28",
+                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13101,7 +13129,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795722409227,
+                     *         "first_seen_ms": 1795853379800,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13114,11 +13142,11 @@ export interface operations {
                      *       "joined": false,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-4tp7z8.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-hgm7m7.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-26",
+                     *           "day": "2026-11-28",
                      *           "memory_id": "",
                      *           "problem": ""
                      *         }
@@ -13172,12 +13200,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-4tp7z8.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-hgm7m7.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-26",
-                     *         "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *         "day": "2026-11-28",
+                     *         "memory_id": "mem_1m8gk7t79chgm7m7",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13236,11 +13264,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-4tp7z8.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-hgm7m7.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-26",
+                     *         "day": "2026-11-28",
                      *         "memory_id": "",
                      *         "problem": ""
                      *       }
@@ -13455,7 +13483,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8cpax8gh4tp7z8"
+                     *             "mem_1m8gk7t79chgm7m7"
                      *           ]
                      *         }
                      *       ]
@@ -13648,7 +13676,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795722412668,
+                     *           "added_at_ms": 1795853384656,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13657,7 +13685,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795722412788,
+                     *           "added_at_ms": 1795853384963,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13720,11 +13748,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795722412788,
+                     *           "added_at_ms": 1795853384963,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-kk9h0xxg",
+                     *         "code": "bo-djfpa3w1",
                      *         "token": ""
                      *       }
                      *     }
@@ -13788,7 +13816,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795722412668,
+                     *           "added_at_ms": 1795853384656,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -14009,12 +14037,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795722412860,
+                     *           "added_at_ms": 1795853385140,
                      *           "joined": true,
-                     *           "until_ms": 1798314412860
+                     *           "until_ms": 1798445385140
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.-18dODy-kFdZkgKd52uXaU0y9doq8rqUIfCjkvCwCpE"
+                     *         "token": "acme/ci.Ac3QNnf6qC9RF3m24HH6kH38brGvna2bpur9M1l2bao"
                      *       }
                      *     }
                      */
@@ -14085,19 +14113,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795722414644,
+                     *           "at_ms": 1795853386343,
                      *           "principal": "ana",
-                     *           "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
+                     *           "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
                      *           "action": "unshared",
-                     *           "subject": "mem_8r6k4wp9fyxsmjc2"
+                     *           "subject": "mem_ta8ew56ajk4a2k7j"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795722414479,
+                     *           "at_ms": 1795853386038,
                      *           "principal": "bo",
-                     *           "device": "656d0ce2eca816eb992929761f125ef36fc3b413d89083f274266225ee7d7aed",
+                     *           "device": "0baa650bb187a417d8790b0279eb5344ce8c748b874cf53878b2eaf7fd2de80a",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8cpb0tycqfcf8r"
+                     *           "subject": "req_1m8gk7zfnnph9tqm"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14179,7 +14207,7 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_8r6k4wp9fyxsmjc2",
+                     *               "id": "mem_ta8ew56ajk4a2k7j",
                      *               "statement": {
                      *                 "content": "Run `make lint` before every commit.",
                      *                 "kind": "preference",
@@ -14190,7 +14218,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795722409227
+                     *                 "said_at_ms": 1795853379801
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14203,11 +14231,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8cpb0tycqfcf8r",
+                     *             "id": "req_1m8gk7zfnnph9tqm",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795722412894,
+                     *             "created_at_ms": 1795853385205,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14216,7 +14244,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_8r6k4wp9fyxsmjc2"
+                     *             "memory_id": "mem_ta8ew56ajk4a2k7j"
                      *           }
                      *         ]
                      *       }
@@ -14272,11 +14300,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8cpb0tycqfcf8r",
+                     *           "id": "req_1m8gk7zfnnph9tqm",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795722412894,
+                     *           "created_at_ms": 1795853385205,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit.",
@@ -14288,7 +14316,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795722409227
+                     *             "said_at_ms": 1795853379801
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14352,11 +14380,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8cpb0tycqfcf8r",
+                     *         "id": "req_1m8gk7zfnnph9tqm",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795722412894,
+                     *         "created_at_ms": 1795853385205,
                      *         "state": "waiting",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit.",
@@ -14368,7 +14396,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795722409227
+                     *           "said_at_ms": 1795853379801
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14434,11 +14462,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8cpb0tycqfcf8r",
+                     *         "id": "req_1m8gk7zfnnph9tqm",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795722412894,
+                     *         "created_at_ms": 1795853385205,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14447,7 +14475,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_8r6k4wp9fyxsmjc2"
+                     *         "memory_id": "mem_ta8ew56ajk4a2k7j"
                      *       }
                      *     }
                      */
@@ -14514,7 +14542,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_8r6k4wp9fyxsmjc2",
+                     *         "id": "mem_ta8ew56ajk4a2k7j",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit.",
                      *           "kind": "preference",
@@ -14525,7 +14553,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795722409227
+                     *           "said_at_ms": 1795853379801
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14588,11 +14616,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
+                     *         "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795722412156,
+                     *         "synced_at_ms": 1795853383898,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14631,11 +14659,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
+                     *         "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795722412305,
+                     *         "synced_at_ms": 1795853384112,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14707,8 +14735,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
-                     *         "phrase": "zwkw2 r52pg j1341 7jmd0 sxzeb g4jay 40p3r wmbzd"
+                     *         "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
+                     *         "phrase": "aqprb a5nws 0cdg9 2ch3z kr8d5 h70z8 r2y94 0ejaw"
                      *       }
                      *     }
                      */
@@ -14912,7 +14940,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-1t9xvdh3"
+                     *       "code": "ana-meqkmqk6"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14962,19 +14990,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
+                     *           "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795722411783,
-                     *           "seen_at_ms": 1795722412289,
+                     *           "created_at_ms": 1795853383420,
+                     *           "seen_at_ms": 1795853384085,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "5d50eee6d2e8948fdbd5ac3b27cfdd5eef270a74c929d7f3fbc1231238e9c064",
+                     *           "device": "eaaf6758c643e9d6019136e66f2fc324f6cd4175eb1556d72b9cd8720098c00f",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795722412425,
-                     *           "seen_at_ms": 1795722412551,
+                     *           "created_at_ms": 1795853384374,
+                     *           "seen_at_ms": 1795853384564,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -15025,20 +15053,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "d20833235362b18d2dbcee209512677123f294704d3fabb4b3df133f1a9a684f",
+                     *           "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795722411783,
-                     *           "seen_at_ms": 1795722414990,
+                     *           "created_at_ms": 1795853383420,
+                     *           "seen_at_ms": 1795853387020,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "5d50eee6d2e8948fdbd5ac3b27cfdd5eef270a74c929d7f3fbc1231238e9c064",
+                     *           "device": "eaaf6758c643e9d6019136e66f2fc324f6cd4175eb1556d72b9cd8720098c00f",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795722412425,
-                     *           "seen_at_ms": 1795722412551,
-                     *           "revoked_at_ms": 1795722415146,
+                     *           "created_at_ms": 1795853384374,
+                     *           "seen_at_ms": 1795853384564,
+                     *           "revoked_at_ms": 1795853387271,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15093,27 +15121,27 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example <!-- tacit memories, 2026-11-26: change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it back. Leave the comments behind the entries as they are. -->
+                     * @example <!-- tacit memories, 2026-11-28: change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it back. Leave the comments behind the entries as they are. -->
                      *     # What Tacit remembers
                      *
                      *     ## project:shop-73774d71f4
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8cpaxfsxtyn507 8058c744e07b -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8gk7tgn2c8gqaw 8058c744e07b -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8cpayhct4w539c 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8cpayfhtz6v5h6 465ed30d171d -->
-                     *     - The billing port is 9090. <!-- mem_1m8cpaxn2dv9rmbd 8731acb31eb5 -->
+                     *     - Amounts are integer cents <!-- mem_1m8gk7vkq8e1k2d1 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8gk7vfm4ycsgzj 465ed30d171d -->
+                     *     - The billing port is 9090. <!-- mem_1m8gk7tpy8v179h8 8731acb31eb5 -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit. <!-- mem_1m8cpax8gh4tp7z8 13d34b4e3b2e -->
-                     *     - Always write tests first <!-- mem_1m8cpayjh7krdfmy 13465ce6d578 -->
+                     *     - Run `make lint` before every commit. <!-- mem_1m8gk7t79chgm7m7 13d34b4e3b2e -->
+                     *     - Always write tests first <!-- mem_1m8gk7vr40pxbjnb 13465ce6d578 -->
                      *
-                     *     <!-- tacit entries: mem_1m8cpaxfsxtyn507 mem_1m8cpayhct4w539c mem_1m8cpayfhtz6v5h6 mem_1m8cpaxn2dv9rmbd mem_1m8cpax8gh4tp7z8 mem_1m8cpayjh7krdfmy -->
+                     *     <!-- tacit entries: mem_1m8gk7tgn2c8gqaw mem_1m8gk7vkq8e1k2d1 mem_1m8gk7vfm4ycsgzj mem_1m8gk7tpy8v179h8 mem_1m8gk7t79chgm7m7 mem_1m8gk7vr40pxbjnb -->
                      */
                     "text/plain": string;
                 };
@@ -15203,7 +15231,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8cpaybvaxf07bk",
+                     *           "memory_id": "mem_1m8gk7veyj3s7nx5",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15377,7 +15405,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "memory_ids": [
-                     *           "mem_1m8cpax8gh4tp7z8"
+                     *           "mem_1m8gk7t79chgm7m7"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15385,7 +15413,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8cpax8gh4tp7z8",
+                     *           "id": "mem_1m8gk7t79chgm7m7",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -15402,12 +15430,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795722409227,
+                     *             "valid_from_ms": 1795853379801,
                      *             "valid_to_ms": null,
-                     *             "superseded_by": null
+                     *             "superseded_by": null,
+                     *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795722409232,
-                     *           "updated_at_ms": 1795722409615,
+                     *           "created_at_ms": 1795853379817,
+                     *           "updated_at_ms": 1795853380304,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -15448,7 +15477,7 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "e1478c3a9c26a3666eca",
+                     *           "etag": "9d9c7dd6a631cfbc7e6b",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 15,
                      *           "shortened": false,
@@ -15466,12 +15495,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8cpay5zs1xxb4s",
+                     *         "id": "trc_1m8gk7v778wwc6sf",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795722410171,
+                     *         "at_ms": 1795853380832,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15519,7 +15548,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.028,
+                     *             "took_ms": 0.026,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -15539,7 +15568,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 4.139,
+                     *             "took_ms": 7.022,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -15569,7 +15598,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *             "memory_id": "mem_1m8gk7t79chgm7m7",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -15589,7 +15618,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8cpaxn2dv9rmbd",
+                     *             "memory_id": "mem_1m8gk7tpy8v179h8",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15608,14 +15637,14 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8cpax8gh4tp7z8"
+                     *           "mem_1m8gk7t79chgm7m7"
                      *         ],
                      *         "silence": "",
                      *         "threshold": 0.2612,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 6.071,
+                     *         "took_ms": 10.304,
                      *         "project_id": "",
                      *         "cause": null,
                      *         "asked": {
@@ -15698,7 +15727,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8cpax8gh4tp7z8",
+                     *         "id": "mem_1m8gk7t79chgm7m7",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -15715,12 +15744,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795722409227,
+                     *           "valid_from_ms": 1795853379801,
                      *           "valid_to_ms": null,
-                     *           "superseded_by": null
+                     *           "superseded_by": null,
+                     *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795722409232,
-                     *         "updated_at_ms": 1795722409615,
+                     *         "created_at_ms": 1795853379817,
+                     *         "updated_at_ms": 1795853380304,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -15761,7 +15791,7 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "content_hash": "13d34b4e3b2ede2a",
-                     *         "etag": "e1478c3a9c26a3666eca"
+                     *         "etag": "9d9c7dd6a631cfbc7e6b"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -15876,9 +15906,9 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [
-                     *           "mem_1m8cpax8gh4tp7z8"
+                     *           "mem_1m8gk7t79chgm7m7"
                      *         ],
-                     *         "latency_ms": 6
+                     *         "latency_ms": 13
                      *       },
                      *       "failure": null
                      *     }
@@ -15941,11 +15971,11 @@ export interface operations {
                      * @example {
                      *       "block": {
                      *         "surface": "start",
-                     *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-26)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-28)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 85,
                      *         "memory_ids": [
-                     *           "mem_1m8cpaxfsxtyn507",
-                     *           "mem_1m8cpaxn2dv9rmbd"
+                     *           "mem_1m8gk7tgn2c8gqaw",
+                     *           "mem_1m8gk7tpy8v179h8"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -16013,16 +16043,16 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8cpay6jeb6e885",
+                     *           "id": "trc_1m8gk7v8bfd3hkmt",
                      *           "session": "library/chat-7",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795722410190,
+                     *           "at_ms": 1795853380868,
                      *           "preset": "focused",
                      *           "text": "Commit the fix of the rounding.",
                      *           "injected": [
-                     *             "mem_1m8cpax8gh4tp7z8"
+                     *             "mem_1m8gk7t79chgm7m7"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16030,22 +16060,22 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 47,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 5.838,
+                     *           "took_ms": 12.008,
                      *           "threshold": 0.2612,
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8cpaxy2324v4hv",
+                     *           "id": "trc_1m8gk7tz7gf7882w",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795722409921,
+                     *           "at_ms": 1795853380583,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8cpaxfsxtyn507",
-                     *             "mem_1m8cpaxn2dv9rmbd"
+                     *             "mem_1m8gk7tgn2c8gqaw",
+                     *             "mem_1m8gk7tpy8v179h8"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16053,7 +16083,7 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 85,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 4.229,
+                     *           "took_ms": 13.957,
                      *           "threshold": 0,
                      *           "best_relevance": 0.757371211834786
                      *         }
@@ -16111,12 +16141,12 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8cpaxzmegsh3qv",
+                     *           "id": "trc_1m8gk7v1kycgnmvx",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795722409929,
+                     *           "at_ms": 1795853380601,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
@@ -16165,7 +16195,7 @@ export interface operations {
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.604,
+                     *               "took_ms": 0.145,
                      *               "kept": [],
                      *               "drops": [],
                      *               "notes": [
@@ -16185,7 +16215,7 @@ export interface operations {
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 42.86,
+                     *               "took_ms": 58.461,
                      *               "kept": [],
                      *               "drops": [],
                      *               "notes": [
@@ -16215,7 +16245,7 @@ export interface operations {
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *               "memory_id": "mem_1m8gk7t79chgm7m7",
                      *               "kind": "preference",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
@@ -16235,7 +16265,7 @@ export interface operations {
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8cpaxfsxtyn507",
+                     *               "memory_id": "mem_1m8gk7tgn2c8gqaw",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
@@ -16259,7 +16289,7 @@ export interface operations {
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 65.098,
+                     *           "took_ms": 75.978,
                      *           "project_id": "shop-73774d71f4",
                      *           "cause": "in_context",
                      *           "asked": {
@@ -16326,8 +16356,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8cpay5zs1xxb4s
-                     *     data: {"id": "trc_1m8cpay5zs1xxb4s", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8gk7v778wwc6sf
+                     *     data: {"id": "trc_1m8gk7v778wwc6sf", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16347,7 +16377,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8cpay5zs1xxb4s
+                 * @example trc_1m8gk7v778wwc6sf
                  */
                 id: string;
             };
@@ -16364,12 +16394,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8cpay5zs1xxb4s",
+                     *         "id": "trc_1m8gk7v778wwc6sf",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795722410171,
+                     *         "at_ms": 1795853380832,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -16417,7 +16447,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.028,
+                     *             "took_ms": 0.026,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -16437,7 +16467,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 4.139,
+                     *             "took_ms": 7.022,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -16467,7 +16497,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *             "memory_id": "mem_1m8gk7t79chgm7m7",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -16487,7 +16517,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8cpaxn2dv9rmbd",
+                     *             "memory_id": "mem_1m8gk7tpy8v179h8",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -16506,14 +16536,14 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8cpax8gh4tp7z8"
+                     *           "mem_1m8gk7t79chgm7m7"
                      *         ],
                      *         "silence": "",
                      *         "threshold": 0.2612,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 6.071,
+                     *         "took_ms": 10.304,
                      *         "project_id": "shop-73774d71f4",
                      *         "cause": null,
                      *         "asked": {
@@ -16583,7 +16613,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8cpay5zs1xxb4s
+                 * @example trc_1m8gk7v778wwc6sf
                  */
                 id: string;
             };
@@ -16600,17 +16630,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "replayed": {
-                     *         "trace_id": "trc_1m8cpay5zs1xxb4s",
+                     *         "trace_id": "trc_1m8gk7v778wwc6sf",
                      *         "surface": "prompt",
-                     *         "at_ms": 1795722410171,
+                     *         "at_ms": 1795853380832,
                      *         "text": "commit the fix",
                      *         "threshold": 0.4,
                      *         "was": 0.2612,
                      *         "before": [
-                     *           "mem_1m8cpax8gh4tp7z8"
+                     *           "mem_1m8gk7t79chgm7m7"
                      *         ],
                      *         "after": [
-                     *           "mem_1m8cpax8gh4tp7z8"
+                     *           "mem_1m8gk7t79chgm7m7"
                      *         ],
                      *         "added": [],
                      *         "gone": [],
@@ -16646,7 +16676,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8cpay5zs1xxb4s
+                 * @example trc_1m8gk7v778wwc6sf
                  */
                 id: string;
             };
@@ -16668,15 +16698,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8cpay5zs1xxb4s",
-                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *           "trace_id": "trc_1m8gk7v778wwc6sf",
+                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 1,
                      *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795722410171,
-                     *           "at_ms": 1795722410334
+                     *           "trace_at_ms": 1795853380832,
+                     *           "at_ms": 1795853381055
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16730,15 +16760,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8cpay5zs1xxb4s",
-                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *           "trace_id": "trc_1m8gk7v778wwc6sf",
+                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 1,
                      *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795722410171,
-                     *           "at_ms": 1795722410338
+                     *           "trace_at_ms": 1795853380832,
+                     *           "at_ms": 1795853381060
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16889,9 +16919,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795722409869,
-                     *         "updated_at_ms": 1795722409869,
-                     *         "memory_id": "mem_1m8cpaxwd7wvgde1",
+                     *         "created_at_ms": 1795853380517,
+                     *         "updated_at_ms": 1795853380517,
+                     *         "memory_id": "mem_1m8gk7tx6xpbydhz",
                      *         "score": null
                      *       }
                      *     }
@@ -16937,9 +16967,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795722409869,
-                     *         "updated_at_ms": 1795722409869,
-                     *         "memory_id": "mem_1m8cpaxwd7wvgde1",
+                     *         "created_at_ms": 1795853380517,
+                     *         "updated_at_ms": 1795853380517,
+                     *         "memory_id": "mem_1m8gk7tx6xpbydhz",
                      *         "score": null
                      *       }
                      *     }
@@ -17037,9 +17067,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795722409869,
-                     *           "updated_at_ms": 1795722409869,
-                     *           "memory_id": "mem_1m8cpaxwd7wvgde1",
+                     *           "created_at_ms": 1795853380517,
+                     *           "updated_at_ms": 1795853380517,
+                     *           "memory_id": "mem_1m8gk7tx6xpbydhz",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -17145,8 +17175,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795722410190,
-                     *           "last_signal_at_ms": 1795722410190,
+                     *           "started_at_ms": 1795853380867,
+                     *           "last_signal_at_ms": 1795853380867,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17165,8 +17195,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795722409920,
-                     *           "last_signal_at_ms": 1795722410060,
+                     *           "started_at_ms": 1795853380581,
+                     *           "last_signal_at_ms": 1795853380738,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17229,8 +17259,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795722409920,
-                     *           "last_signal_at_ms": 1795722410060,
+                     *           "started_at_ms": 1795853380581,
+                     *           "last_signal_at_ms": 1795853380738,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17241,20 +17271,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795722409921,
+                     *             "at_ms": 1795853380583,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8cpaxy2324v4hv",
+                     *                 "id": "trc_1m8gk7tz7gf7882w",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795722409921,
+                     *                 "at_ms": 1795853380583,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8cpaxfsxtyn507",
-                     *                   "mem_1m8cpaxn2dv9rmbd"
+                     *                   "mem_1m8gk7tgn2c8gqaw",
+                     *                   "mem_1m8gk7tpy8v179h8"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -17262,7 +17292,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 85,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 4.229,
+                     *                 "took_ms": 13.957,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.757371211834786
                      *               }
@@ -17270,22 +17300,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8cpaxn2dv9rmbd",
+                     *                 "memory_id": "mem_1m8gk7tpy8v179h8",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795722409921,
+                     *                 "at_ms": 1795853380583,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8cpaxfsxtyn507",
+                     *                 "memory_id": "mem_1m8gk7tgn2c8gqaw",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795722409921,
+                     *                 "at_ms": 1795853380583,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17293,15 +17323,15 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795722409929,
+                     *             "at_ms": 1795853380601,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8cpaxzmegsh3qv",
+                     *                 "id": "trc_1m8gk7v1kycgnmvx",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795722409929,
+                     *                 "at_ms": 1795853380601,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
@@ -17311,17 +17341,17 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 65.098,
+                     *                 "took_ms": 75.978,
                      *                 "threshold": 0.2612,
                      *                 "best_relevance": 1
                      *               },
                      *               {
-                     *                 "id": "trc_1m8cpay1y06tgxqx",
+                     *                 "id": "trc_1m8gk7v3768t127n",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795722410003,
+                     *                 "at_ms": 1795853380680,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -17331,7 +17361,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 56.867,
+                     *                 "took_ms": 58.303,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -17461,7 +17491,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8cpayjh7krdfmy",
+                     *               "id": "mem_1m8gk7vr40pxbjnb",
                      *               "kind": "preference",
                      *               "content": "Always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -17480,10 +17510,11 @@ export interface operations {
                      *               "validity": {
                      *                 "valid_from_ms": 1795168800000,
                      *                 "valid_to_ms": null,
-                     *                 "superseded_by": null
+                     *                 "superseded_by": null,
+                     *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795722410577,
-                     *               "updated_at_ms": 1795722410577,
+                     *               "created_at_ms": 1795853381380,
+                     *               "updated_at_ms": 1795853381380,
                      *               "importance": 0.8,
                      *               "confidence": 0.9,
                      *               "trigger": {
@@ -17523,7 +17554,7 @@ export interface operations {
                      *               "proofs": 0,
                      *               "branch": null,
                      *               "content_hash": "13465ce6d5781c98",
-                     *               "etag": "00cfc0e34ef6107db29c"
+                     *               "etag": "fb39bf18af0f623d2372"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17668,22 +17699,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8cpax8gh4tp7z8",
+                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795722409921,
+                     *           "at_ms": 1795853380583,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8cpaxfsxtyn507",
+                     *           "memory_id": "mem_1m8gk7tgn2c8gqaw",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 14,
-                     *           "at_ms": 1795722409921,
+                     *           "at_ms": 1795853380583,
                      *           "used": null
                      *         }
                      *       ],
@@ -17742,10 +17773,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8cpax8gh4tp7z8",
+                     *           "reason": "says the same as mem_1m8gk7t79chgm7m7",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8cpax8gh4tp7z8",
+                     *             "id": "mem_1m8gk7t79chgm7m7",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -17762,12 +17793,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722409227,
+                     *               "valid_from_ms": 1795853379801,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722409232,
-                     *             "updated_at_ms": 1795722410536,
+                     *             "created_at_ms": 1795853379817,
+                     *             "updated_at_ms": 1795853381225,
                      *             "importance": 0.9,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17810,15 +17842,15 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "13d34b4e3b2ede2a",
-                     *             "etag": "f0e6ded0fa623a33678c"
+                     *             "etag": "450d158c1e2361d026f2"
                      *           }
                      *         },
                      *         {
                      *           "change": "contradict",
-                     *           "reason": "may say the opposite of mem_1m8cpaxfsxtyn507",
+                     *           "reason": "may say the opposite of mem_1m8gk7tgn2c8gqaw",
                      *           "cause": "may_be_opposite",
                      *           "memory": {
-                     *             "id": "mem_1m8cpayhct4w539c",
+                     *             "id": "mem_1m8gk7vkq8e1k2d1",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17835,12 +17867,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795722410511,
+                     *               "valid_from_ms": 1795853381154,
                      *               "valid_to_ms": null,
-                     *               "superseded_by": null
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795722410540,
-                     *             "updated_at_ms": 1795722410540,
+                     *             "created_at_ms": 1795853381239,
+                     *             "updated_at_ms": 1795853381239,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17883,9 +17916,9 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "43b57cc3d2f85a9a7216"
+                     *             "etag": "89f585f8b4dfa5c1f913"
                      *           },
-                     *           "other_id": "mem_1m8cpaxfsxtyn507",
+                     *           "other_id": "mem_1m8gk7tgn2c8gqaw",
                      *           "further": []
                      *         }
                      *       ]
@@ -17953,8 +17986,8 @@ export interface operations {
                      *         {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 512,
-                     *           "modified_ms": 1795722410566,
+                     *           "size_bytes": 530,
+                     *           "modified_ms": 1795853381338,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -19700,14 +19733,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "series": {
-                     *         "since_ms": 1793059200000,
-                     *         "until_ms": 1795722411212,
+                     *         "since_ms": 1793232000000,
+                     *         "until_ms": 1795853382674,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 5,
                      *         "complete": true,
                      *         "buckets": [
                      *           {
-                     *             "at_ms": 1793059200000,
+                     *             "at_ms": 1793232000000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -19719,7 +19752,7 @@ export interface operations {
                      *             "precision": null
                      *           },
                      *           {
-                     *             "at_ms": 1793145600000,
+                     *             "at_ms": 1793318400000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -19735,16 +19768,16 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 56.867,
-                     *             "p95_ms": 56.867,
-                     *             "p99_ms": 56.867
+                     *             "p50_ms": 58.303,
+                     *             "p95_ms": 58.303,
+                     *             "p99_ms": 58.303
                      *           },
                      *           {
                      *             "surface": "prompt",
                      *             "count": 3,
-                     *             "p50_ms": 6.071,
-                     *             "p95_ms": 65.098,
-                     *             "p99_ms": 65.098
+                     *             "p50_ms": 12.008,
+                     *             "p95_ms": 75.978,
+                     *             "p99_ms": 75.978
                      *           }
                      *         ],
                      *         "silences": [
@@ -19774,7 +19807,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795722410467,
+                     *             "at_ms": 1795853381103,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19782,7 +19815,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795722410489,
+                     *             "at_ms": 1795853381113,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19959,7 +19992,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 368640,
-                     *           "at_ms": 1795722415281
+                     *           "at_ms": 1795853387386
                      *         }
                      *       ]
                      *     }
@@ -20105,8 +20138,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795722411451,
-                     *           "ended_ms": 1795722411457,
+                     *           "began_ms": 1795853382892,
+                     *           "ended_ms": 1795853382894,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -20151,7 +20184,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795722411451,
+                     *         "began_ms": 1795853382892,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",
