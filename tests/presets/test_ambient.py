@@ -82,7 +82,7 @@ def test_the_limit_is_that_of_every_source(open_workplace):
 
 @acceptance("ambient", "P3", "CFG-total", "S9-budget", "BUDGET-pinned", "BUDGET-fill")
 def test_one_cap_holds_over_all_sources(open_workplace):
-    lab = open_workplace("ambient", recall={**PINNED, "max_items": 4, "semantic_threshold": 0.0})
+    lab = open_workplace("ambient", recall={**PINNED, "max_items": 4})
     for number in range(3):
         lab.know(f"Goal {'abc'[number]} stands.", "goal")
     names = "alpha beta gamma delta epsilon zeta".split()
@@ -147,7 +147,7 @@ def test_the_trace_tells_source_score_kind_and_time(pinned):
 
 @acceptance("ambient", "P10")
 def test_tokens_are_bounded(open_workplace):
-    lab = open_workplace("ambient", recall={"budgets": {"prompt": 150}, "semantic_threshold": 0.0})
+    lab = open_workplace("ambient", recall={"budgets": {"prompt": 150}})
     for number in range(10):
         lab.know(f"{ABOUT} {number}: " + f"long{number} tail{number} word{number} " * 10, "fact")
     block = lab.agent().prompt(ASK)
@@ -191,22 +191,13 @@ def test_contextual_min_score_is_a_ratio_with_a_floor(lab):
 
 
 @acceptance("ambient", "CFG-semantic", "DEDUP-cosine", "P6", "S9-turns")
-def test_what_says_the_same_waits_until_the_window_has_passed(open_workplace):
+def test_two_that_differ_in_a_word_both_come_however_near_they_are(open_workplace):
     lab = open_workplace("ambient", recall={"reinject_after": 3})
-    words = [f"w{n}" for n in range(12)]
-    first = lab.know(" ".join(words), "fact", id="mem_a")
-    agent = lab.agent()
-    ask = "explain " + " ".join(words)
-    agent.prompt(ask)
-    assert lab.last_trace().injected == (first.id,)
-    twin = lab.know(" ".join([*words, "7"]), "fact", id="mem_b")  # a number more: no copy by its words
-    agent.prompt(f"{ask} now")
-    assert lab.last_trace().injected == ()
-    assert "cosine 0.96 with mem_a" in reasons(lab, "dedupe")[twin.id]
-    agent.prompt("please draw a giraffe with crayons")
-    agent.prompt(f"{ask} later")
-    assert lab.last_trace().injected == (first.id,)
-    assert open_workplace("ambient").engine.settings.recall.semantic_threshold == 0.85
+    words = " ".join(f"w{n}" for n in range(12))
+    first = lab.know(words, "fact", id="mem_a")
+    twin = lab.know(f"{words} 7", "fact", id="mem_b")
+    lab.agent().prompt(f"explain {words}")
+    assert set(lab.last_trace().injected) == {first.id, twin.id}
 
 
 @acceptance("ambient", "CFG-depth", "DEDUP-window", "ADR-6")
@@ -259,7 +250,7 @@ def test_what_was_pinned_by_hand_comes_before_the_pinned_kinds_once(open_workpla
 
 @acceptance("ambient", "DEDUP-cap")
 def test_what_the_cap_cut_was_not_injected(open_workplace):
-    lab = open_workplace("ambient", recall={"max_items": 1, "semantic_threshold": 0.0})
+    lab = open_workplace("ambient", recall={"max_items": 1})
     lab.know(f"{ABOUT} alpha beta gamma", "fact", importance=0.9)
     lab.know(f"{ABOUT} delta epsilon zeta", "fact", importance=0.1)
     agent = lab.agent()
@@ -301,7 +292,6 @@ def test_numbers_have_ranges(lab):
     ranges = {
         "candidates_per_space": (1, 100),
         "max_items": (1, 100),
-        "semantic_threshold": (0.0, 1.0),
         "reinject_after": (0, 200),
         "pinned_limit": (1, 20),
         "history_blocks": (0, 10),
@@ -351,7 +341,7 @@ def test_ranks_are_fused_with_sixty_and_equal_weights():
 
 @acceptance("ambient", "SEARCH-enrich")
 def test_importance_and_age_break_near_ties(open_workplace):
-    lab = open_workplace("ambient", recall={"semantic_threshold": 0.0})
+    lab = open_workplace("ambient", recall={})
     lab.know(f"{ABOUT} alpha beta", "fact", importance=0.1, days_ago=100)
     lab.know(f"{ABOUT} gamma delta", "fact", importance=0.9)
     lines = lines_of(lab.agent().prompt(ASK))

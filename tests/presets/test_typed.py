@@ -404,7 +404,7 @@ def test_an_error_and_its_fix_stand_for_a_pattern_and_a_lone_error_for_nothing(l
 
 @acceptance("typed", "4.3-duplicate", "4.3-merge")
 def test_a_duplicate_raises_what_is_stored(lab):
-    assert lab.engine.settings.capture.near_duplicate_cosine == 0.85
+    assert lab.engine.settings.capture.near_cosine == 0.85
     lab.engine.remember("Run the linter before every single commit.", kind="preference", cwd=str(lab.place))
     [before] = lab.engine.list_memories(MemoryFilter())
     lab.clock.advance(1000)
@@ -660,7 +660,7 @@ def test_the_defaults_of_the_runtime_configuration(lab):
         0.40, 0.20, 0.15, 0.10, 0.15,
     )  # fmt: skip
     assert {"preference", "decision", "file_context", "error_pattern"} <= set(recall.kinds)
-    assert settings.capture.near_duplicate_cosine == 0.85
+    assert settings.capture.near_cosine == 0.85
 
 
 @acceptance("typed", "7.1-restricted", "7.1-public", "7.1-session")

@@ -56,7 +56,6 @@ _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     DropCause.REPEATED: lambda _: "twice in the list",
     DropCause.IN_CONTEXT: lambda why: "already in context" + (f" ({why.detail})" if why.detail else ""),
     DropCause.COPY: lambda why: f"says what {why.detail} says",
-    DropCause.SIMILAR: lambda why: f"cosine {why.value or 0.0:.2f} with {why.detail}",
     DropCause.UNCHANGED: lambda _: "unchanged since the session got it",
     DropCause.TOO_MANY: lambda why: f"more than {why.bound or 0:.0f} memories",
     DropCause.NO_ROOM: lambda why: (

@@ -140,11 +140,11 @@ class CapturePipeline:
             maker=self.maker,
             accept_from=settings.auto_accept,
         )
-        self._rejected = Rejected(store, embedder)
+        self._rejected = Rejected(store)
         self._reconciler = Reconciler(
             store=store,
             embedder=embedder,
-            near_duplicate_cosine=settings.near_duplicate_cosine,
+            near_cosine=settings.near_cosine,
             clock=clock,
             kinds=kinds,
             step=step,
@@ -193,7 +193,7 @@ class CapturePipeline:
             self._settings = settings
             judge, least = settings.importance, settings.auto_accept
             self._preparer = replace(self._preparer, judge=judge, accept_from=least)
-            self._reconciler.follow(near_duplicate_cosine=settings.near_duplicate_cosine)
+            self._reconciler.follow(near_cosine=settings.near_cosine)
 
     def store_drafts(
         self, drafts: Sequence[Draft], *, values: ValueChanges | None = None
@@ -208,7 +208,7 @@ class CapturePipeline:
         """
         return self._reconciler.keep(
             self._prepared(drafts), write=self._reconciler.apply, values=values, session=_session_of(drafts),
-            near_duplicate_cosine=self._nearness(drafts),
+            near_cosine=self._nearness(drafts),
         )  # fmt: skip
 
     def store_in_place(
@@ -219,13 +219,13 @@ class CapturePipeline:
         if isinstance(item, Memory):
             item = replace_named(item, old_memories, spoken_of=spoken_of)
         return self._reconciler.keep(
-            [item], write=self._reconciler.apply, session=_session_of([draft]), near_duplicate_cosine=self._nearness([draft])
+            [item], write=self._reconciler.apply, session=_session_of([draft]), near_cosine=self._nearness([draft])
         )  # fmt: skip
 
     def judge_drafts(self, drafts: Sequence[Draft]) -> tuple[Change, ...]:
         """Return what `store_drafts` would do now, without doing it. Raises as it does."""
         return self._reconciler.keep(
-            self._prepared(drafts), write=lambda _: None, near_duplicate_cosine=self._nearness(drafts)
+            self._prepared(drafts), write=lambda _: None, near_cosine=self._nearness(drafts)
         )
 
     def capture_prompt(
@@ -450,9 +450,7 @@ class CapturePipeline:
         settings = self._settings_of(project_scope(project.id), None)
         if not settings.branches:
             return BranchesSeen()
-        return self._branches.look(
-            project.root, project.id, near_duplicate_cosine=settings.near_duplicate_cosine
-        )
+        return self._branches.look(project.root, project.id)
 
     def _capture_source(
         self, source: TranscriptSource, write: Callable[[WriteBatch], None]
@@ -531,7 +529,7 @@ class CapturePipeline:
         shown, used = self._usage(key, scope, reading.turns, values)
         changes = self._reconciler.keep(
             [*items, *digest, *tasks], write=write, values=values, finish=waits, session=key,
-            near_duplicate_cosine=self._settings_of(scope, key).near_duplicate_cosine,
+            near_cosine=self._settings_of(scope, key).near_cosine,
         )  # fmt: skip
         self._store.count_usage(shown=shown, used=used)
         return changes
@@ -640,8 +638,8 @@ class CapturePipeline:
         )
 
     def _nearness(self, drafts: Sequence[Draft]) -> float | None:
-        """The cosine from which the first of `drafts` repeats what is stored; a batch comes from one place."""
-        return self._settings_of(*_place_of(drafts[0])).near_duplicate_cosine if drafts else None
+        """The cosine from which a statement is near to the first of `drafts`; a batch comes from one place."""
+        return self._settings_of(*_place_of(drafts[0])).near_cosine if drafts else None
 
     def _checkpoint(self, source: TranscriptSource) -> Checkpoint:
         return CHECKPOINT.read(self._store, SessionKey(host=source.host, session_id=source.session_id))
@@ -689,7 +687,7 @@ class CapturePipeline:
         """Skip what the user rejected, unless they state it explicitly."""
         if isinstance(item, Skip) or (draft.explicit and not draft.provenance.extractor):
             return item
-        before = self._rejected.match(item.content, rejected, near=self._settings.near_duplicate_cosine)
+        before = self._rejected.match(item.content, rejected)
         if not before:
             return item
         return Skip(

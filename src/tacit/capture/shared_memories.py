@@ -32,6 +32,7 @@ from tacit.ports.store import MemoryFilter, Store
 from tacit.session.projects import project_id
 from tacit.state.captured import TeamState
 from tacit.state.registry import TEAMS
+from tacit.statements.same import canonical_text, same_statement
 
 PAGE = 500
 _ID = re.compile(r"mem_[0-9a-hjkmnp-tv-z]{16}")
@@ -161,9 +162,9 @@ class SharedMemories:
 
     def _said_by_user(self, memory: Memory) -> str:
         """The id of a memory of the user's own with the same words and scope, or ""."""
-        where = MemoryFilter(begins=memory.content, tiers=(TrustTier.USER,))
+        where = MemoryFilter(begins=canonical_text(memory.content), tiers=(TrustTier.USER,))
         alike = self._store.list_memories(where, scope=ScopeFilter.of(memory.scope), limit=20)
-        return next((other.id for other in alike if other.content_hash == memory.content_hash), "")
+        return next((other.id for other in alike if same_statement(other.content, memory.content)), "")
 
     def _prepared(self, team: str, shared: SharedMemory, now_ms: int) -> Memory | None:
         """The memory as this device stores it; None if it may not be stored here."""

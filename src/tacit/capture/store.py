@@ -36,10 +36,12 @@ from tacit.reading.memory_vectors import combine, embedded_texts
 from tacit.reading.unread import unread_language
 from tacit.state.captured import Fate, Outcome
 from tacit.state.registry import OUTCOMES
+from tacit.statements.near import NEAR_WORDS, word_overlap
 
 _CANDIDATES = 8
 _TRIES = 5
 _RELATED = 8
+_MOST_NEAR = 4
 
 Item = Memory | Change
 """A memory to reconcile, or a change that is decided already."""
@@ -97,7 +99,7 @@ class Reconciler:
         *,
         store: Store,
         embedder: Embedder,
-        near_duplicate_cosine: float,
+        near_cosine: float,
         clock: Clock,
         kinds: KindRegistry = BUILTIN_KINDS,
         step: Step = no_step,
@@ -106,13 +108,13 @@ class Reconciler:
         self._clock = clock
         self._step = step
         self._embedder = embedder
-        self._near = near_duplicate_cosine
+        self._near = near_cosine
         self._kinds = kinds
         self._lock = threading.Lock()
 
-    def follow(self, *, near_duplicate_cosine: float) -> None:
-        """Judge by another cosine from now on."""
-        self._near = near_duplicate_cosine
+    def follow(self, *, near_cosine: float) -> None:
+        """Link by another cosine from now on."""
+        self._near = near_cosine
 
     def keep(
         self,
@@ -124,7 +126,7 @@ class Reconciler:
         judges: Mapping[str, Judge] | None = None,
         beside: Mapping[str, Sequence[str]] | None = None,
         session: SessionKey | None = None,
-        near_duplicate_cosine: float | None = None,
+        near_cosine: float | None = None,
     ) -> tuple[Change, ...]:
         """Decide on `items` in order and hand one `WriteBatch` to `write`.
 
@@ -136,7 +138,7 @@ class Reconciler:
             judges: judges of single memories, by id, in place of `judge_by_words`.
             beside: stored memories that single memories are compared with besides those near to them, by id.
             session: whose statements they are; what becomes of each is kept for it.
-            near_duplicate_cosine: from which cosine on two statements are one here; None = as everywhere.
+            near_cosine: cosine from which two statements are linked as near here; None = as everywhere.
 
         Raises:
             StoreError: as the store; nothing is changed.
@@ -149,11 +151,11 @@ class Reconciler:
         for attempt in range(_TRIES):
             with self._lock:
                 with self._store.at_once():
-                    decided = self._decide(
-                        items, vectors, judges or {}, beside or {}, near_duplicate_cosine or self._near
+                    decided, near = self._decide(
+                        items, vectors, judges or {}, beside or {}, near_cosine or self._near
                     )
                     changes = with_amended_digests(decided, self._store)
-                    relations = self._relations(decided)
+                    relations = self._relations(decided, near)
                 carried = [
                     change.memory for change in changes if not isinstance(change, Merge | Retire | Skip)
                 ]
@@ -247,12 +249,16 @@ class Reconciler:
                 relations=write.relations,
             )
 
-    def _relations(self, changes: Sequence[Change]) -> tuple[Relation, ...]:
-        """Relations of what is stored now. Derived: where they cannot be found, they are missing and nothing else."""
+    def _relations(self, changes: Sequence[Change], near: Sequence[Relation]) -> tuple[Relation, ...]:
+        """Relations of what is stored now, `near` among them. Derived: where they cannot be found, they are missing and nothing else."""
         stored = [change.memory for change in changes if isinstance(change, Add | Supersede | Contradict)]
         ended = _ended(changes)
         fresh = [memory for memory in stored if _relatable(memory) and memory.id not in ended]
-        relations: dict[tuple[str, str, str], Relation] = {}
+        relations = {
+            (relation.source_id, relation.target_id, relation.type): relation
+            for relation in near
+            if ended.isdisjoint((relation.source_id, relation.target_id))
+        }
         with suppress(StoreError):
             for memory in fresh:
                 for relation in infer_relations(memory, self._others(memory, fresh, ended)):
@@ -294,9 +300,9 @@ class Reconciler:
         vectors: _VectorCache,
         judges: Mapping[str, Judge],
         beside: Mapping[str, Sequence[str]],
-        near_duplicate_cosine: float,
-    ) -> tuple[Change, ...]:
-        """Later items see what earlier ones of the batch changed.
+        near_cosine: float,
+    ) -> tuple[tuple[Change, ...], list[Relation]]:
+        """The change for each item, and links to the statements near to it. Later items see what earlier ones of the batch changed.
 
         What a session has stated is read here, behind the lock: a prompt and the transcript that ends with it are captured by two threads,
         and whichever comes second must see what the first one counted.
@@ -305,6 +311,7 @@ class Reconciler:
         counted: dict[SessionKey, set[str]] = {}
         gone: set[str] = set()
         changes: list[Change] = []
+        links: list[Relation] = []
         for item in items:
             if isinstance(item, Memory):
                 near = self._neighbours(item, vectors, current, gone, beside.get(item.id, ()))
@@ -312,11 +319,11 @@ class Reconciler:
                 change = reconcile(
                     item,
                     near,
-                    near_duplicate_cosine=near_duplicate_cosine,
                     judge=judges.get(item.id, judge_by_words),
                     kinds=self._kinds,
                     counted=stated,
                 )
+                links += _near_links(change, near, near_cosine)
                 if stated_id := _holder(change):
                     stated.add(stated_id)
             else:
@@ -332,7 +339,7 @@ class Reconciler:
                 case Skip():
                     pass
             changes.append(change)
-        return tuple(changes)
+        return tuple(changes), links
 
     def _stated_in(self, provenance: Provenance, counted: dict[SessionKey, set[str]]) -> set[str]:
         """Ids of the memories that the session of `provenance` has stated; `counted` holds those of the batch, and is filled."""
@@ -395,6 +402,35 @@ class Reconciler:
     def _vector_of(self, memory: Memory, vectors: _VectorCache) -> Vectors | None:
         """Return the vector of a statement; None if there is none, or the embedder does not read its language."""
         return None if unread_language(self._embedder, memory.content) else vectors.get(memory.content)
+
+
+def _near_links(change: Change, neighbours: Sequence[Neighbor], near_cosine: float) -> list[Relation]:
+    """Links from a statement that is stored to those near to it: both hold as far as anybody knows, and are shown side by side."""
+    if not isinstance(change, Add | Supersede | Contradict) or not _relatable(change.memory):
+        return []
+    memory = change.memory
+    shares = [
+        (
+            max(
+                neighbor.cosine if neighbor.cosine >= near_cosine else 0.0,
+                _near_share(memory, neighbor.memory),
+            ),
+            neighbor.memory,
+        )
+        for neighbor in neighbours
+        if neighbor.memory.id != memory.id and _relatable(neighbor.memory)
+    ]
+    nearest = sorted((-share, other.id) for share, other in shares if share)[:_MOST_NEAR]
+    return [
+        Relation(source_id=memory.id, target_id=name, type="related_to", weight=round(min(1.0, -share), 3))
+        for share, name in nearest
+    ]
+
+
+def _near_share(memory: Memory, other: Memory) -> float:
+    """The share of their words that two statements have in common, 0 if it is too small to make them near."""
+    share = word_overlap(memory.content, other.content)
+    return share if share >= NEAR_WORDS else 0.0
 
 
 def _relatable(memory: Memory) -> bool:

@@ -39,7 +39,6 @@ DropCause = Literal[
     "repeated",
     "in_context",
     "copy",
-    "similar",
     "unchanged",
     "too_many",
     "no_room",

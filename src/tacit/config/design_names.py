@@ -13,6 +13,7 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ambient": {
         "search_limit": ("recall.candidates_per_space",),
         "contextual_min_score": ("recall.floors.ratio",),
+        "semantic_threshold": ("capture.near_cosine",),
         "context_window_depth": ("recall.reinject_after",),
         "pinned_types": ("recall.pinned_kinds",),
         "max_total": ("recall.max_items",),
@@ -46,7 +47,7 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "learning_capture.capture_preferences": ("capture.kinds",),
         "learning_capture.capture_errors": ("capture.kinds",),
         "learning_capture.capture_outcomes": ("capture.kinds",),
-        "deduplication_threshold": ("capture.near_duplicate_cosine",),
+        "deduplication_threshold": ("capture.near_cosine",),
         "scoring.semantic_similarity_weight": ("recall.typed.semantic",),
         "scoring.recency_weight": ("recall.typed.recency",),
         "scoring.importance_weight": ("recall.typed.importance",),
@@ -60,6 +61,8 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 """Preset -> name in its design -> the settings of the same meaning."""
 NOTES: Mapping[str, str] = {
+    "semantic_threshold": "drops nothing: from this cosine on two statements are linked as near",
+    "deduplication_threshold": "merges nothing: from this cosine on two statements are linked as near",
     "session_start.enabled": "0 = off",
     "per_prompt.enabled": "0 = off",
     "error_context.enabled": "0 = off",

@@ -442,12 +442,6 @@ class RecallSettings(_Section):
     reinject_after: int = Field(
         default=0, ge=0, le=200, description="turns after which a memory may come again; 0 = never"
     )
-    semantic_threshold: float = Field(
-        default=0.0,
-        ge=0.0,
-        le=1.0,
-        description="cosine from which two memories count as equal; 0 = by their words alone",
-    )
     history_blocks: int | None = Field(
         default=None,
         ge=0,
@@ -569,11 +563,11 @@ class CaptureSettings(_Section):
         le=1.0,
         description="least confidence of a statement learned without a request; below it the statement waits for `tacit review`",
     )
-    near_duplicate_cosine: float = Field(
-        default=0.93,
+    near_cosine: float = Field(
+        default=0.85,
         ge=0.0,
         le=1.0,
-        description="least cosine of near duplicates, whose words differ a little",
+        description="cosine from which two statements are linked as near; both are kept unless their text is equal",
     )
     extractor: WriterSettings = WriterSettings()
 

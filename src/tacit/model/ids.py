@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -58,10 +59,28 @@ def newest_id_first(name: str) -> tuple[int, ...]:
 
 
 def normalize_text(text: str) -> str:
-    """Fold Unicode form (NFC), case and white space, for comparison only."""
+    """Fold Unicode form (NFC), case and white space, to find a quotation in what was said. It does not tell whether two statements are the same."""
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
 
+_END = re.compile(r"(?P<last>[\w)\]}>\"'`”’»\u00ae-\U0010ffff])[.!\u3002\uff01\u0964]+$")
+"""Punctuation that ends a sentence. Behind a blank or an operator it is a path or code: `pytest .`, `cd ..`."""
+_PLAIN_FIRST_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*(?=[\s,:;]|$)")
+"""The first word, if it is no name in code: `Config.yaml` and `config.yaml`, `FooBar` and `fooBar` are different things."""
+
+
+def canonical_text(text: str) -> str:
+    """Return the text by which statements are compared, in Unicode form NFC, for use as a key.
+
+    Blanks are folded, punctuation at the end goes, and a capital that opens a plain word becomes small
+    (`Use` and `use` are equal; `CI` and `cI`, `FooBar` and `fooBar` are not).
+    """
+    folded = _END.sub(r"\g<last>", " ".join(unicodedata.normalize("NFC", text).split()))
+    first = _PLAIN_FIRST_WORD.match(folded)
+    plain = first is not None and (first[0][1:].islower() or not first[0][1:])
+    return folded[:1].lower() + folded[1:] if plain else folded
+
+
 def content_hash(text: str) -> str:
-    """Hash of the normalized text: 16 hexadecimal digits of SHA-256."""
-    return hashlib.sha256(normalize_text(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    """Hash of the canonical text, 16 hexadecimal digits of SHA-256: equal for statements that are the same."""
+    return hashlib.sha256(canonical_text(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]

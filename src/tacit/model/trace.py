@@ -137,8 +137,6 @@ class DropCause(StrEnum):
     """`detail`: where the session's context holds it, or ""."""
     COPY = "copy"
     """`detail`: id of the memory that says the same."""
-    SIMILAR = "similar"
-    """`value`: cosine; `detail`: id of the other memory."""
     UNCHANGED = "unchanged"
     """A session that goes on has it as it is."""
     TOO_MANY = "too_many"

@@ -36,7 +36,7 @@ from tacit.recall.guard import guard
 from tacit.recall.measure import load, measure
 from tacit.recall.need import NeedModel
 from tacit.recall.presets import LAYOUTS, SCORES, START_POOLS
-from tacit.recall.presets.ambient import add_pinned, drop_similar
+from tacit.recall.presets.ambient import add_pinned
 from tacit.recall.presets.multispace.probe import read_sections
 from tacit.recall.render import renderer
 from tacit.recall.retrieve import ask, embed, find_nothing, require_vector, spaces_at
@@ -112,7 +112,6 @@ class RecallPipeline:
             ("guard", partial(add_pinned, tools)),
             ("dedupe", keep_changes),
             ("dedupe", drop_known),
-            ("dedupe", partial(drop_similar, tools)),
             ("budget", budget),
             ("render", render),
             ("deliver", deliver),

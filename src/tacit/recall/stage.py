@@ -445,7 +445,6 @@ class Layout:
         pack: fills the block; None = the shared greedy one.
         text: the words of a memory that a block of that surface shows.
         frame_is_most: the frame reserves headings that most blocks do not have; the finished block is counted anew.
-        digest_apart: the digest of the last session has a place of its own, so it may repeat a memory.
         others: layouts of the surfaces that look different.
     """
 
@@ -456,7 +455,6 @@ class Layout:
     pack: Callable[[RecallState], Outcome[Pack]] | None = None
     text: Callable[[Memory, Surface], str] = lambda memory, _surface: memory.content
     frame_is_most: bool = False
-    digest_apart: bool = False
     others: Mapping[Surface, Layout] = field(default_factory=dict[Surface, "Layout"])
 
     def at(self, surface: Surface) -> Layout:

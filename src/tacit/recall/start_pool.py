@@ -23,7 +23,7 @@ from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.budget import pack_start
 from tacit.recall.dedupe import dedupe
-from tacit.recall.need import NeedModel, by_marginal_need, shipped_need
+from tacit.recall.need import NeedModel, order_by_need, shipped_need
 from tacit.recall.presets import START_POOLS
 from tacit.recall.spaces.recent import freshness
 from tacit.recall.stage import Outcome, RecallState, newest_digests
@@ -271,12 +271,12 @@ class StartPools:
         needs = self._need.needs(memories, kinds=self._kinds, at_ms=at_ms)
         candidates = tuple(
             Candidate(
-                memory=needed.memory,
-                scores=(("recent", round(self._recent(needed.memory, at_ms), 4)),),
-                fused=needed.need,
-                relevance=needed.gain,
+                memory=memory,
+                scores=(("recent", round(self._recent(memory, at_ms), 4)),),
+                fused=need,
+                relevance=need,
             )
-            for needed in by_marginal_need(memories, needs)
+            for memory, need in order_by_need(memories, needs)
         )
         return StartPool(
             candidates=candidates,
@@ -301,9 +301,7 @@ def keep_changes(state: RecallState) -> Outcome[RecallState]:
     if changed is None:
         return Outcome(kept=state)
     not_first = tuple(c for c in passed if c.memory.id not in context.first)
-    whole = pack_start(
-        state, dedupe(not_first, in_context={}, digest_apart=state.layout.digest_apart).kept
-    ).kept
+    whole = pack_start(state, dedupe(not_first, in_context={}).kept).kept
     listed = {item.candidate.memory.id for item in whole.items}
     new = {
         c.memory.id

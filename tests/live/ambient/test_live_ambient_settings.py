@@ -18,7 +18,6 @@ DESIGN = {
     "enabled": (True, "recall.enabled"),
     "search_limit": (20, "recall.candidates_per_space"),
     "contextual_min_score": (0.7, "recall.floors.ratio"),
-    "semantic_threshold": (0.85, "recall.semantic_threshold"),
     "context_window_depth": (10, "recall.reinject_after"),
     "ambient_enabled": (True, "recall.ambient_enabled"),
     "pinned_types": (["goal"], "recall.pinned_kinds"),
@@ -87,7 +86,6 @@ def test_the_page_groups_them_and_lets_a_whole_agent_follow_again(live):
         groups = {
             "Contextual search": {"recall.candidates_per_space": "1 to 100", "recall.floors.ratio": "0 to 1"},
             "Deduplication": {
-                "recall.semantic_threshold": "0 to 1",
                 "recall.reinject_after": "0 to 200",
                 "recall.history_blocks": "0 to 10",
             },

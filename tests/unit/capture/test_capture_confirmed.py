@@ -148,7 +148,7 @@ def memory(number, *, session="a", proofs=1, tier=TrustTier.TOOL, status="active
 
 
 def joined(new, old):
-    return reconcile(new, [Neighbor(memory=old, cosine=1.0)], near_duplicate_cosine=0.9)
+    return reconcile(new, [Neighbor(memory=old, cosine=1.0)])
 
 
 def test_two_sessions_are_two_proofs_and_one_session_is_one():
@@ -159,7 +159,7 @@ def test_two_sessions_are_two_proofs_and_one_session_is_one():
     confirmed = joined(memory(2, proofs=PROVEN), memory(1))
     assert isinstance(confirmed, Merge)
     assert confirmed.memory.proofs == PROVEN
-    assert isinstance(reconcile(memory(1), [], near_duplicate_cosine=0.9), Add)
+    assert isinstance(reconcile(memory(1), []), Add)
 
 
 def test_an_agents_repetition_is_no_proof():

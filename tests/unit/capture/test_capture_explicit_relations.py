@@ -11,39 +11,6 @@ from tacit_evals.data.made_up_pairs import make_pairs
 
 
 @pytest.mark.parametrize(
-    ("new", "old"),
-    [
-        ("Use tabs.", "use  TABS"),
-        ("Run tests before you push", "Always run the tests before pushing"),
-        ("Never commit to main", "Do not commit to `main`."),
-        ("Bitte immer Tests ausführen", "bitte immer Tests ausführen!"),
-    ],
-)
-def test_equal_words_in_the_same_order_are_the_same(new, old):
-    assert find_explicit_relation(new, old) == "same"
-
-
-@pytest.mark.parametrize(
-    ("new", "old"),
-    [
-        ("Copy the files from A to B", "Copy the files to A from B"),
-        ("Push to main before running tests", "Run tests before pushing to main"),
-        ("The lexer uses Redis and the parser Postgres", "The lexer uses Postgres and the parser Redis"),
-        ("Set `userId` in the header", "Set `userid` in the header"),
-        ("Tests must pass", "Tests may pass"),
-        ("Deploy only on Fridays", "Deploy on Fridays"),
-        ("Use tabs?", "Use tabs"),
-        ("The cache was cleared by the worker", "The cache is cleared by the worker"),
-        ("Wait 5 s", "Wait 5 min"),
-        ("始终运行测试", "不要运行测试"),
-        ("Prüfe Größen", "Lösche Größen"),
-    ],
-)
-def test_other_words_or_another_order_are_never_the_same(new, old):
-    assert find_explicit_relation(new, old) != "same"
-
-
-@pytest.mark.parametrize(
     ("new", "old", "finding"),
     [
         ("Use pnpm, not npm from now on", "Always use npm to install packages", "replaced"),
@@ -136,8 +103,3 @@ def test_unrelated_statements_that_share_words_numbers_and_forms_end_nothing(see
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_text_is_read(new, old):
     find_explicit_relation(new, old)
-
-
-@given(st.text(max_size=80))
-def test_a_statement_is_the_same_as_itself(text):
-    assert find_explicit_relation(text, text) == "same"

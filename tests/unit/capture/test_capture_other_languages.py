@@ -60,8 +60,8 @@ def test_every_table_is_complete(code: str) -> None:
 
 def test_statements_that_the_comparison_does_not_read_end_nothing() -> None:
     old = "数据库端口是 5432"
-    (other,) = judge_by_words("数据库端口是 5433", [(old, 0.99)], near=0.9, correction=True)
-    (same,) = judge_by_words("数据库端口是 5432。", [(old, 0.99)], near=0.9, correction=False)
+    other = judge_by_words("数据库端口是 5433", old, True)
+    same = judge_by_words("数据库端口是 5432。", old, False)
     assert (other.relation, same.relation) == ("apart", "same")
 
 

@@ -30,12 +30,8 @@ def memory(
 
 def judged(*said: Judgment):
     """A judge that says these of the neighbours, in their order."""
-
-    def judge(new, others, *, near, correction):
-        del new, near, correction
-        return said[: len(others)]
-
-    return judge
+    waiting = list(said)
+    return lambda _new, _old, _correction: waiting.pop(0)
 
 
 CONFLICT = Judgment(relation="conflict", verdict="replaced", why=ChangeCause.REPLACES)
@@ -44,7 +40,7 @@ UNSURE = Judgment(relation="unsure", verdict="reversed", why=ChangeCause.MAY_CON
 
 def decide(new: Memory, *old: Memory, judge):
     near = [Neighbor(memory=one, cosine=0.9 - place / 10) for place, one in enumerate(old)]
-    return reconcile(new, near, near_duplicate_cosine=0.93, judge=judge)
+    return reconcile(new, near, judge=judge)
 
 
 def test_one_statement_may_end_several_and_contest_another() -> None:
@@ -104,9 +100,9 @@ def test_moments_do_not_end_one_another() -> None:
 def test_of_two_statements_the_later_one_is_judged_beside_the_earlier() -> None:
     asked: list[tuple[str, str]] = []
 
-    def judge(new, others, *, near, correction):
-        asked.extend((new, old) for old, _ in others)
-        return judge_by_words(new, others, near=near, correction=correction)
+    def judge(new, old, correction):
+        asked.append((new, old))
+        return judge_by_words(new, old, correction)
 
     decide(
         memory("middle one", at=10),

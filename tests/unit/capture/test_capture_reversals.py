@@ -35,7 +35,7 @@ ORDER = "Always use npm to install packages"
 )
 def test_an_order_to_use_the_same_thing_is_ended(new):
     assert ends_order(new, ORDER)
-    assert compare(new, ORDER, cosine=0.0) == "replaced"
+    assert compare(new, ORDER) == "replaced"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tacit.capture.reconcile.compare import compare
     ],
 )
 def test_a_changed_value(old, new):
-    assert compare(new, old, cosine=0.95) == "value_changed"
+    assert compare(new, old) == "value_changed"
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_a_changed_value(old, new):
     ],
 )
 def test_no_changed_value(old, new):
-    assert compare(new, old, cosine=0.95) not in ("value_changed", "reversed", "replaced")
+    assert compare(new, old) not in ("value_changed", "reversed", "replaced")

@@ -183,7 +183,7 @@ def test_how_is_learned_follows_the_file_too(tacit):
     tacit("remember", "Always run make lint.")
     engine = tacit.daemon.engine
     config(tacit, "set", "capture.auto_accept", "0.9")
-    config(tacit, "set", "capture.near_duplicate_cosine", "0.99")
+    config(tacit, "set", "capture.near_cosine", "0.99")
     config(tacit, "set", "capture.enabled", "false")
     engine._parts.settings.look_again()  # a second later
     capture = engine._writing().capture

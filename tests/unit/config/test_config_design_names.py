@@ -32,7 +32,10 @@ def test_every_name_leads_to_a_setting_of_a_preset():
         ("memory.injection.per_prompt.min_relevance_score", "`recall.thresholds.prompt`"),
         ("error_context.enabled", "`recall.budgets.failure` (0 = off)"),
         ("scoring.type_priority_weight", "`recall.typed.kind`"),
-        ("learning_capture.deduplication_threshold", "`capture.near_duplicate_cosine`"),
+        (
+            "learning_capture.deduplication_threshold",
+            "`capture.near_cosine` (merges nothing: from this cosine on two statements are linked as near)",
+        ),
     ],
 )
 def test_the_error_for_a_name_of_a_design_says_what_it_is_called_here(written, meant):

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from samples import memory_named
 from tacit.errors import InvalidInput
@@ -20,14 +18,13 @@ from tacit.recall.need import (
     EVIDENCE,
     Linear,
     NeedModel,
-    by_marginal_need,
     evidence_of,
     from_rule_file,
     need_artifact,
     need_from,
+    order_by_need,
     shipped_need,
 )
-from tacit.recall.need.order import overlaps
 
 DAY = 86_400_000
 NOW = 1_700_000_000_000
@@ -124,44 +121,19 @@ def test_a_trigger_that_somebody_gave_has_weights_of_its_own() -> None:
     assert first > 0.8
 
 
-def test_overlap_is_the_share_of_the_shorter_statement_above_one_half() -> None:
-    # 4 of the 5 words of the shorter one stand in the other: (0.8 - 0.5) / 0.5
-    found = overlaps(["alpha beta gamma delta omega", "alpha beta gamma delta sigma kappa", "tau"])
-    assert found[0, 1] == pytest.approx(0.6)
-    assert found[0, 2] == 0.0
-
-
-def test_a_restatement_does_not_crowd_out_others() -> None:
+def test_like_statements_do_not_crowd_one_another_out() -> None:
     pool = [
         memory("a", "Never commit secrets to the repository"),
-        memory("b", "Never commit secrets to the repository at all"),
+        memory("b", "Never commit secrets to the repository of the team"),
         memory("c", "Answer in plain words"),
     ]
-    ordered = by_marginal_need(pool, np.array([0.9, 0.8, 0.3]))
-    assert [one.memory.id for one in ordered] == ["a", "c", "b"]
-    assert ordered[2].gain == pytest.approx(0.0)
-    assert ordered[2].need == pytest.approx(0.8)
+    ordered = order_by_need(pool, np.array([0.9, 0.8, 0.3]))
+    assert [(one.id, need) for one, need in ordered] == [("a", 0.9), ("b", 0.8), ("c", 0.3)]
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["run the tests now", "run the tests", "push it", "use tabs here"]),
-            st.floats(0, 1),
-        ),
-        max_size=12,
-    )
-)
-def test_order_is_total_deterministic_and_of_falling_gain(rows: list[tuple[str, float]]) -> None:
-    pool = [memory(f"m{number:02}", text) for number, (text, _) in enumerate(rows)]
-    needs = {one.id: value for one, (_, value) in zip(pool, rows, strict=True)}
-    first = by_marginal_need(pool, np.array([needs[one.id] for one in pool]))
-    turned = list(reversed(pool))
-    second = by_marginal_need(turned, np.array([needs[one.id] for one in turned]))
-    assert first == second
-    assert sorted(one.memory.id for one in first) == sorted(needs)
-    gains = [one.gain for one in first]
-    assert gains == sorted(gains, reverse=True)
+def test_of_equal_needs_the_newest_comes_first() -> None:
+    pool = [replace(memory(name, name), updated_at_ms=at) for name, at in (("a", 1), ("b", 3), ("c", 2))]
+    assert [one.id for one, _ in order_by_need(pool, np.zeros(3))] == ["b", "c", "a"]
 
 
 def test_what_ships_prefers_broad_known_short_and_recent() -> None:

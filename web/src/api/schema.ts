@@ -3195,7 +3195,7 @@ export interface components {
          * @description Why a memory was not handed over. What the fields of `DropReason` hold is said beside each cause.
          * @enum {string}
          */
-        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "out_of_scope" | "not_found" | "short_list" | "not_in_pool" | "older_digest" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "similar" | "unchanged" | "too_many" | "no_room" | "host_cap";
+        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "out_of_scope" | "not_found" | "short_list" | "not_in_pool" | "older_digest" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "unchanged" | "too_many" | "no_room" | "host_cap";
         /**
          * DropReason
          * @description Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words.
@@ -18869,7 +18869,6 @@ export interface operations {
                      *             "question_cosine": 0.35,
                      *             "follow_ups": true,
                      *             "reinject_after": 0,
-                     *             "semantic_threshold": 0,
                      *             "history_blocks": null,
                      *             "tell_memory_add": "auto",
                      *             "nudge": "auto",
@@ -19077,7 +19076,6 @@ export interface operations {
                      *           "question_cosine": 0.35,
                      *           "follow_ups": true,
                      *           "reinject_after": 0,
-                     *           "semantic_threshold": 0,
                      *           "history_blocks": null,
                      *           "tell_memory_add": "auto",
                      *           "nudge": "auto",
@@ -19291,7 +19289,6 @@ export interface operations {
                      *           "question_cosine": 0.35,
                      *           "follow_ups": true,
                      *           "reinject_after": 0,
-                     *           "semantic_threshold": 0,
                      *           "history_blocks": null,
                      *           "tell_memory_add": "auto",
                      *           "nudge": "auto",

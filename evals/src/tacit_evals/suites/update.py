@@ -18,7 +18,6 @@ from tacit.app.reasons import change_text
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import Preparer
-from tacit.capture.reconcile.compare import overlap, parse_statement
 from tacit.capture.write_up.session_writer import WriterAccess
 from tacit.capture.write_up.statement_comparer import LIVE
 from tacit.config.home import Home
@@ -35,6 +34,8 @@ from tacit.ports.writer import Writer
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter
 from tacit.safety.redact import Redactor
+from tacit.statements.near import word_overlap
+from tacit.statements.same import same_statement
 from tacit_evals.data.cassettes import ReplayWriter
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.data.updates import FATES, Fate, Statement, UpdateCase, load_updates
@@ -266,10 +267,8 @@ def _why(changes: Sequence[Change]) -> str:
 def by_overlap(cases: Sequence[UpdateCase]) -> list[Fates]:
     """Equal words merge, an overlap above a threshold supersedes; the threshold is the best for these very pairs."""
     pairs = [(case, old) for case in cases for old in case.existing]
-    common = np.array([_overlap(case.new.content, old.content) for case, old in pairs])
-    same = np.array(
-        [parse_statement(case.new.content).text == parse_statement(old.content).text for case, old in pairs]
-    )
+    common = np.array([word_overlap(case.new.content, old.content) for case, old in pairs])
+    same = np.array([same_statement(case.new.content, old.content) for case, old in pairs])
     truth = [case.fates[old.id] for case, old in pairs]
 
     def fates(threshold: float) -> list[Fate]:
@@ -286,10 +285,6 @@ def by_overlap(cases: Sequence[UpdateCase]) -> list[Fates]:
     for (case, old), fate in zip(pairs, fates(best), strict=True):
         said_of[case.id][old.id] = fate
     return [said_of[case.id] for case in cases]
-
-
-def _overlap(text: str, other: str) -> float:
-    return overlap(frozenset(parse_statement(text).order), frozenset(parse_statement(other).order))
 
 
 # --- figures

@@ -59,7 +59,7 @@ class Review:
         self._memories = memories
         self._show = show
         self._changed = changed
-        self._rejected = Rejected(parts.store, parts.embedder)
+        self._rejected = Rejected(parts.store)
         self.queue = ReviewQueue(parts.store)
 
     # --- decisions

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tacit.app.reasons import change_text
-from tacit.capture.reconcile.compare import overlap, parse_statement
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import BY_TOOL, Memory, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, SearchableStore
+from tacit.statements.near import word_overlap
 from tacit.text.spelling import holds_words
+from tacit.text.stop_words import STATEMENT_STOP_WORDS
 from tacit.text.tokens import PATH_WORD
 
 LIVE: tuple[Literal["active"], Literal["quarantined"]] = ("active", "quarantined")
@@ -186,8 +187,7 @@ class ReviewQueue:
                 memory=memory, other=None, cause=cause, reason=f"{_source_text(memory)}, not confirmed by you"
             )
         versions = self._store.recorded(scope=self._store.scopes(), limit=MAX_ENTRIES, memory_id=memory.id)
-        statement, other_statement = parse_statement(memory.content), parse_statement(other.content)
-        alike = overlap(frozenset(statement.order), frozenset(other_statement.order)) >= MIN_SHARED_WORDS
+        alike = word_overlap(memory.content, other.content) >= MIN_SHARED_WORDS
         reason = _contradiction(memory, other, versions[-1].reason if versions else None, alike=alike)
         return ReviewItem(memory=memory, other=other, cause=cause, reason=reason, alike=alike)
 
@@ -248,12 +248,11 @@ def _source_text(memory: Memory) -> str:
     return f"said by {provenance.speaker}"
 
 
-def _shared(text: str, other_words: frozenset[str]) -> list[str]:
-    """Words of `text` as they are written there that mean something and stand in the other statement, too."""
-    words = dict.fromkeys(
-        word for word in PATH_WORD.findall(text) if set(parse_statement(word).order) & other_words
-    )
-    return list(words)[:SHOWN_WORDS]
+def _shared(text: str, other: str) -> list[str]:
+    """Words of `text` as they are written there that mean something and stand in `other`, too."""
+    words = dict.fromkeys(PATH_WORD.findall(text))
+    others = {word.lower() for word in PATH_WORD.findall(other)} - STATEMENT_STOP_WORDS
+    return [word for word in words if word.lower() in others][:SHOWN_WORDS]
 
 
 def _is_about(reason: ChangeReason, memory_id: str) -> bool:
@@ -271,7 +270,7 @@ def _contradiction(memory: Memory, other: Memory, recorded: ChangeReason | None,
     parts = recorded.parts() if recorded is not None else ()
     reason = next((part for part in parts if _is_about(part, other.id)), None)
     against = next((change_text(part.but) for part in reversed(parts) if part.but is not None), "")
-    shared = _shared(memory.content, frozenset(parse_statement(other.content).order))
+    shared = _shared(memory.content, other.content)
     if alike and reason is not None:
         how = change_text(replace(reason, further=())).replace(other.id, "the one on record")
     elif shared:

@@ -241,9 +241,6 @@ _MAKERS: dict[DropCause, Callable[[DropReason, Lost], Iterator[RemedyStep]]] = {
     DropCause.SECOND_STAGE: lambda why, _lost: iter([_setting("reranker.least", _below(why.value or 0.0))]),
     DropCause.KIND_OFF: _kinds,
     DropCause.IN_CONTEXT: _in_context,
-    DropCause.SIMILAR: lambda why, _lost: iter(
-        [_setting("semantic_threshold", min(1.0, -_below(-(why.value or 0.0))))]
-    ),
     DropCause.TOO_MANY: _items,
     DropCause.NO_ROOM: _room,
     DropCause.FAR_BELOW_BEST: _only(_setting("answer_share", 0.0)),

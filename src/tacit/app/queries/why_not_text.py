@@ -105,7 +105,7 @@ def _details(absence: Absence, answer: WhyNot) -> list[str]:
                 told.append(
                     f"The block may have {numbers.budget_tokens} tokens: its line needs {numbers.tokens}, {left} were left."
                 )
-        case DropCause.COPY | DropCause.SIMILAR:
+        case DropCause.COPY:
             told.append(f"{why.detail} says the same, and one of the two is enough.")
         case DropCause.ENDED:
             successor = answer.memory.validity.superseded_by

@@ -27,6 +27,7 @@ from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, MemoryStatus, TrustTier
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter, MemoryStore
+from tacit.statements.same import same_statement
 
 HEAD = "<!-- tacit memories"
 _FOOT = re.compile(r"^<!-- tacit entries:(?P<ids>[ \w]*)-->[ \t]*$", re.MULTILINE)
@@ -318,7 +319,7 @@ class MarkdownImport:
         where = MemoryFilter(statuses=LIVE, text=entry.text)
         scopes = self.store.scopes() if scope is None else ScopeFilter.of(scope)
         memories = self.store.list_memories(where, scope=scopes, limit=50)
-        return any(memory.content_hash == content_hash(entry.text) for memory in memories)
+        return any(same_statement(memory.content, entry.text) for memory in memories)
 
     def removed(self, name: str) -> None:
         """Forget what is gone from the file, or say that it is."""

@@ -24,7 +24,6 @@ from tacit.capture.bootstrap.sources import (
     history_source,
 )
 from tacit.capture.prepare import Preparer
-from tacit.capture.reconcile.compare import overlap, parse_statement
 from tacit.capture.store import Item, Reconciler
 from tacit.errors import InvalidPayload
 from tacit.model.change_reason import ChangeCause, ChangeReason
@@ -35,12 +34,13 @@ from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store, ValueChanges
 from tacit.state.captured import RuleFileState
 from tacit.state.registry import RULE_FILE, RULE_FILES, RULES_CONFIRMED
+from tacit.statements.near import word_overlap
 from tacit.text.lazy_regex import lazy_regex
 
 _STARTS_ANEW = lazy_regex(r"\s*(?:[-*+#|>]|\d{1,3}[.)]\s|```|~~~|@)")
 """A line that begins another statement than the line above it."""
 CHANGED_OVERLAP = 0.4
-"""Least overlap of content words at which a removed and an added statement are one that changed."""
+"""Least overlap of words at which a removed and an added statement are one that changed."""
 _MOST = 100_000
 
 FileStatus = Literal["imported", "unchanged", "changed", "gone", "unreadable"]
@@ -475,12 +475,6 @@ def _plan(
 
 
 def _changed_from(memory: Memory, removed: Iterable[Memory]) -> Memory | None:
-    scored = [(_likeness(memory.content, old.content), old.id, old) for old in removed]
+    scored = [(word_overlap(memory.content, old.content), old.id, old) for old in removed]
     best = max(scored, default=None, key=lambda entry: entry[:2])
     return best[2] if best and best[0] >= CHANGED_OVERLAP else None
-
-
-def _likeness(new: str, old: str) -> float:
-    """Overlap of the content words, with or without numbers, whichever is more."""
-    mine, theirs = parse_statement(new), parse_statement(old)
-    return max(overlap(frozenset(mine.order), frozenset(theirs.order)), overlap(mine.words, theirs.words))

@@ -60,13 +60,12 @@ class BranchLook:
         self._kinds = kinds
         self._clock = clock
 
-    def look(self, root: str, project_id: str, *, near_duplicate_cosine: float) -> BranchesSeen:
+    def look(self, root: str, project_id: str) -> BranchesSeen:
         """Find out which branches of a project were merged, deleted or renamed, and change its memories accordingly.
 
         Args:
             root: root of the work tree to read.
             project_id: the project.
-            near_duplicate_cosine: least cosine of two statements that may say the same.
 
         Raises:
             StoreError: as the store; nothing is changed.
@@ -102,7 +101,7 @@ class BranchLook:
             for name, (fate, _) in fates.items()
             if fate == "open" and name in before and before[name].gone
         )
-        changes = self._settle(bound, fates, returned, near_duplicate_cosine)
+        changes = self._settle(bound, fates, returned)
         # Written after the changes: if the process dies in between, the next look comes to the same result.
         if after != before:
             BRANCHES.write(self._store, after, project_id)
@@ -149,7 +148,6 @@ class BranchLook:
         bound: Sequence[Memory],
         fates: Mapping[str, tuple[BranchFate, BranchState]],
         returned: frozenset[str],
-        near_duplicate_cosine: float,
     ) -> tuple[Change, ...]:
         """Change the memories according to the fates of their branches; `returned` are branches that were gone and exist again."""
         now_ms = self._clock.now_ms()
@@ -168,7 +166,6 @@ class BranchLook:
                         memory,
                         near,
                         replaced=replaced_on_branch(self._store, memory),
-                        near_duplicate_cosine=near_duplicate_cosine,
                         kinds=self._kinds,
                         now_ms=now_ms,
                     )

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tacit.capture.reconcile import Neighbor, reconcile
-from tacit.capture.reconcile.judge import Judge, judge_by_words
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.changes import Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.kinds import KindRegistry
@@ -56,10 +55,8 @@ def changes_of_merge(
     neighbours: Sequence[Neighbor],
     *,
     replaced: Sequence[Memory],
-    near_duplicate_cosine: float,
     kinds: KindRegistry,
     now_ms: int,
-    judge: Judge = judge_by_words,
 ) -> tuple[list[Change], list[Relation]]:
     """The changes and relations to store when the branch of `memory` was merged.
 
@@ -67,10 +64,8 @@ def changes_of_merge(
         memory: a memory that is bound to the branch.
         neighbours: stored memories with a similar meaning.
         replaced: the memories that it replaces on its branch; see `replaced_on_branch`.
-        near_duplicate_cosine: least cosine of two statements that may say the same.
         kinds: the known kinds.
         now_ms: the time, in milliseconds since the epoch.
-        judge: decides how two statements relate.
     """
     assert memory.branch is not None
     why = ChangeReason(cause=ChangeCause.BRANCH_MERGED, terms=(memory.branch.name,))
@@ -80,7 +75,7 @@ def changes_of_merge(
         return [Edit(memory=held, reason=why)], []
     ended = list(replaced)
     unbound = [near for near in neighbours if near.memory.branch is None and near.memory not in ended]
-    decided = reconcile(held, unbound, near_duplicate_cosine=near_duplicate_cosine, judge=judge, kinds=kinds)
+    decided = reconcile(held, unbound, kinds=kinds)
     questions: list[Relation] = []
     match decided:
         case Merge() | Skip():

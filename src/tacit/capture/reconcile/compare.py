@@ -1,4 +1,4 @@
-"""The relation of two statements, by their words and the cosine of their vectors. In: two texts. Out: a verdict.
+"""The relation of two statements, by their words. In: two texts. Out: a verdict.
 
 Pure and symmetric where it can be; English only. Never decides what is stored: `reconcile` does.
 """
@@ -21,8 +21,6 @@ from tacit.text.tokens import STATEMENT_WORD
 
 WordVerdict = Literal["value_changed", "reversed", "replaced", "slot_changed", "different"]
 
-SAME_WORD_OVERLAP = 0.8
-"""Least share of the longer statement's content words that a near duplicate has."""
 SUBJECT_OVERLAP = 0.6
 """Least Jaccard overlap of the words around values, negations or a slot for two statements to share a subject."""
 
@@ -136,19 +134,6 @@ def _words_by_stem(text: str) -> dict[str, str]:
     return words
 
 
-def adds_little(new: str, old: str) -> bool:
-    """Whether both have the same content words in the same order, but for one in five that only one of them has.
-
-    Values, names in code, and denials are equal.
-    """
-    a, b = parse_statement(new), parse_statement(old)
-    if (a.negative, a.numbers, a.names, a.rejected) != (b.negative, b.numbers, b.names, b.rejected):
-        return False
-    fewer, more = sorted((a.order, b.order), key=len)
-    remaining = iter(more)
-    return len(fewer) >= SAME_WORD_OVERLAP * len(more) and all(word in remaining for word in fewer)
-
-
 def marks_change(text: str) -> bool:
     """Whether a statement says itself that something changed."""
     return _CHANGE.search(text) is not None
@@ -175,13 +160,12 @@ def overlap(left: frozenset[str], right: frozenset[str]) -> float:
     return len(left & right) / len(left | right) if left or right else 0.0
 
 
-def compare(new: str, old: str, *, cosine: float) -> WordVerdict:
+def compare(new: str, old: str) -> WordVerdict:
     """Judge how `new` relates to `old`.
 
     Args:
         new: the later statement.
         old: the earlier one.
-        cosine: of their vectors, -1 to 1; 0 where unknown.
 
     Returns:
         `value_changed`: same subject, another number or name. `reversed`: same subject,
@@ -195,7 +179,7 @@ def compare(new: str, old: str, *, cosine: float) -> WordVerdict:
     if a.text == b.text or (a.content.isdisjoint(b.content) and not ends_order(new, old)):
         return "different"  # every other verdict needs a word or value that both have
     common = overlap(a.words, b.words)
-    if _replaces(a, b, cosine) or ends_order(new, old):
+    if _replaces(a, b) or ends_order(new, old):
         return "replaced"
     if common >= SUBJECT_OVERLAP and a.negative != b.negative and a.numbers == b.numbers:
         return "reversed"
@@ -228,13 +212,13 @@ def _share_left(words: frozenset[str], missing: set[str]) -> float:
     return len(words - missing) / len(words) if words else 0.0
 
 
-def _replaces(new: ParsedStatement, old: ParsedStatement, cosine: float) -> bool:
+def _replaces(new: ParsedStatement, old: ParsedStatement) -> bool:
     """`new` rejects what `old` asks for: every rejected word stands in `old`, which does not reject it itself."""
     if not new.rejected or not new.rejected <= set(old.order) or old.rejected & new.rejected:
         return False
     remainder = frozenset(old.order) - new.rejected
     mine = frozenset(new.order)
-    return not remainder or bool(remainder & mine) or cosine >= 0.5
+    return not remainder or bool(remainder & mine)
 
 
 def _changed(new_text: str, old_text: str) -> WordVerdict:

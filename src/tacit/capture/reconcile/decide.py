@@ -41,7 +41,6 @@ def reconcile(
     memory: Memory,
     neighbours: Sequence[Neighbor],
     *,
-    near_duplicate_cosine: float,
     judge: Judge = judge_by_words,
     kinds: KindRegistry = BUILTIN_KINDS,
     counted: Collection[str] = (),
@@ -63,7 +62,7 @@ def reconcile(
         and _session_of(near.memory) == _session_of(memory)
         and near.memory.branch_name in ("", memory.branch_name)
     ]
-    pairs = _judged(memory, ordered, near_duplicate_cosine, judge)
+    pairs = _judged(memory, ordered, judge)
     same = [
         (stored, judgment)
         for stored, judgment in pairs
@@ -175,33 +174,29 @@ def _session_of(memory: Memory) -> str:
     return memory.session if memory.sensitivity is Sensitivity.SESSION else ""
 
 
-def _judged(
-    memory: Memory, neighbours: Sequence[Neighbor], near: float, judge: Judge
-) -> list[tuple[Memory, Judgment]]:
+def _judged(memory: Memory, neighbours: Sequence[Neighbor], judge: Judge) -> list[tuple[Memory, Judgment]]:
     """Every neighbour with its judgment; of two statements the later one is judged beside the earlier one."""
-    later = [neighbor for neighbor in neighbours if _age(memory, neighbor.memory) >= 0]
-    texts = [(neighbor.memory.content, neighbor.cosine) for neighbor in later]
     # What an agent quotes the user for is looked at as closely as a correction: it must not stand beside what they said otherwise.
     correction = memory.kind == "correction" or memory.provenance.vouched
-    judgments = dict(
-        zip(
-            (neighbor.memory.id for neighbor in later),
-            judge(memory.content, texts, near=near, correction=correction),
-            strict=True,
+    return [
+        (
+            stored,
+            judge(memory.content, stored.content, correction)
+            if _age(memory, stored) >= 0
+            else judge(stored.content, memory.content, stored.kind == "correction"),
         )
-    )
-    for neighbor in neighbours:
-        if neighbor.memory.id not in judgments:
-            correction = neighbor.memory.kind == "correction"
-            judgments[neighbor.memory.id], *_ = judge(
-                neighbor.memory.content, [(memory.content, neighbor.cosine)], near=near, correction=correction
-            )
-    return [(neighbor.memory, judgments[neighbor.memory.id]) for neighbor in neighbours]
+        for stored in (neighbor.memory for neighbor in neighbours)
+    ]
 
 
 def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collection[str]) -> Change:
-    """Count the repetition; one that is no new statement changes nothing but what it adds to the words."""
+    """Count the repetition; one that is no new statement changes nothing but what it adds to the words.
+
+    Of the two wordings the later one of equal or higher trust stays.
+    """
     completed = _with_what_is_given(memory, stored)
+    if _age(memory, stored) >= 0 and _may_word(memory, stored):
+        completed = replace(completed, content=memory.content)
     if _promotes(memory, stored):
         return Merge(
             memory=_promoted(memory, completed),
@@ -230,6 +225,12 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collectio
         status="active" if "active" in (stored.status, memory.status) else stored.status,
     )
     return Merge(memory=merged, reason=_conflict_reason(stored, judgment))
+
+
+def _may_word(memory: Memory, stored: Memory) -> bool:
+    """Whether the words of `memory` may take the place of those of `stored`: they are trusted as much, and wait for nobody."""
+    mine, theirs = memory.provenance, stored.provenance
+    return mine.tier >= theirs.tier and mine.vouched <= theirs.vouched and memory.status == "active"
 
 
 def _merged_level(memory: Memory, stored: Memory) -> Sensitivity:

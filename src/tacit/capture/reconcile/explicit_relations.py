@@ -23,7 +23,7 @@ from tacit.text.lazy_regex import keyword_regex, lazy_regex
 from tacit.text.stemming import wording_stem
 from tacit.text.stop_words import WORDING_STOP_WORDS
 
-Finding = Literal["same", "denied", "replaced", "value_changed"]
+Finding = Literal["denied", "replaced", "value_changed"]
 
 _TOKEN = lazy_regex(r"[^\s,;()\"“”„«»]+|\?(?=\s|$)")
 _CODE = lazy_regex(r"`([^`\n]+)`")
@@ -183,9 +183,7 @@ def find_explicit_relation(new: str, old: str, *, correction: bool = False) -> F
         return None
     theirs = _parse_statement(old)
     if not mine.words or not theirs.words:
-        return "same" if " ".join(new.split()) == " ".join(old.split()) else None
-    if mine.words == theirs.words:
-        return "same"
+        return None
     if mine.asks or theirs.asks or mine.hedged or mine.content.isdisjoint(theirs.content):
         return None
     if mine.positive == theirs.positive and {mine.denials, theirs.denials} == {0, 1}:
@@ -195,11 +193,6 @@ def find_explicit_relation(new: str, old: str, *, correction: bool = False) -> F
     if _replaces(new, old):
         return "replaced"
     return "value_changed" if _gives_new_value(new, old, correction=correction) else None
-
-
-def is_hedged(text: str) -> bool:
-    """Whether a statement names an exception or a condition, or only proposes something."""
-    return _parse_statement(text).hedged
 
 
 def _may_relate(mine: _ParsedStatement, new: str, old: str) -> bool:

@@ -76,15 +76,10 @@ class FateJudge:
             for decision in ruled
         }
 
-    def __call__(
-        self, new: str, others: Sequence[tuple[str, float]], *, near: float, correction: bool
-    ) -> tuple[Judgment, ...]:
+    def __call__(self, new: str, old: str, correction: bool) -> Judgment:
         """See `Judge`."""
-        judged = judge_by_words(new, others, near=near, correction=correction)
-        return tuple(
-            self._judgments.get(old if new == self._content else new, judgment)
-            for (old, _), judgment in zip(others, judged, strict=True)
-        )
+        judged = self._judgments.get(old if new == self._content else new)
+        return judged or judge_by_words(new, old, correction)
 
 
 def may_touch(content: str, memory: Memory) -> bool:

@@ -373,7 +373,6 @@ class StatementComparer:
         decided = reconcile(
             newer,
             [Neighbor(memory=older, cosine=1.0)],
-            near_duplicate_cosine=1.1,
             judge=FateJudge(newer.content, [MemoryDecision(memory=older, fate=judged)]),
             kinds=self._kinds,
         )

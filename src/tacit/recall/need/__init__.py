@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from tacit.recall.need.evidence import EVIDENCE, evidence_of, from_rule_file
-from tacit.recall.need.model import Linear, NeedModel, need_artifact, need_from, shipped_need
-from tacit.recall.need.order import Needed, by_marginal_need
+from tacit.recall.need.model import Linear, NeedModel, need_artifact, need_from, order_by_need, shipped_need
 
 __all__ = [
     "EVIDENCE",
     "Linear",
     "NeedModel",
-    "Needed",
-    "by_marginal_need",
     "evidence_of",
     "from_rule_file",
     "need_artifact",
     "need_from",
+    "order_by_need",
     "shipped_need",
 ]

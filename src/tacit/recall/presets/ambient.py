@@ -15,9 +15,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Pack, Surface
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.reading.unread import unread_language
 from tacit.recall.budget import pack_candidates
-from tacit.recall.dedupe import without_similar
 from tacit.recall.render import frame_text, source_of
 from tacit.recall.stage import Layout, Outcome, PresetParts, RecallState, Score, Tools
 from tacit.safety.escape import escape_text
@@ -83,25 +81,6 @@ def _ordered(memories: list[Memory], settings: RecallSettings) -> list[Memory]:
     if settings.pinned_sort == "recent":
         return memories
     return sorted(memories, key=lambda memory: (-memory.importance, memory.newest_first))
-
-
-def drop_similar(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Drop what lies nearer than `semantic_threshold` to a better candidate or to the context; nothing where it is 0.
-
-    A memory without a stored vector stays, and so does one whose language the embedder does not read.
-    """
-    fresh, threshold, window = state.fresh or (), state.settings.semantic_threshold, state.context.window
-    if not threshold or not fresh:
-        return Outcome(kept=state)
-    vectors = tools.store.get_vectors(
-        [*window, *(candidate.memory.id for candidate in fresh)],
-        scope=state.query.scope,
-        identity=tools.embedder.identity,
-    )
-    unread = [c.memory.id for c in fresh if unread_language(tools.embedder, c.memory.content)]
-    vectors = {name: vector for name, vector in vectors.items() if name not in unread}
-    apart = without_similar(fresh, vectors=vectors, window=window, threshold=threshold)
-    return Outcome(kept=state.changed(fresh=apart.kept), drops=apart.drops)
 
 
 def ambient_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:

@@ -60,6 +60,7 @@ from tacit.server.teams.access import OTHER_REVIEWERS, SERVER, Entered, note, te
 from tacit.server.teams.members import Members
 from tacit.server.teams.statements import Reading, scope_of, shared_form, tier_of
 from tacit.session.projects import project_id
+from tacit.statements.same import canonical_text, same_statement
 from tacit.sync.merging import own_memory_id
 
 MOST_WAITING = 200
@@ -444,9 +445,9 @@ class Requests:
         return {project_id(f"remote:{each.remote}"): each.remote for each in projects}
 
     def _says_already(self, who: Principal, team: str, memory: Memory) -> bool:
-        where = MemoryFilter(begins=memory.content)
+        where = MemoryFilter(begins=canonical_text(memory.content))
         alike = self._store(who, team).list_memories(where, scope=ScopeFilter.of(memory.scope), limit=20)
-        return any(other.content_hash == memory.content_hash for other in alike)
+        return any(same_statement(other.content, memory.content) for other in alike)
 
     def _require_project(self, team: str, statement: SharedStatement) -> None:
         """Refuse a statement about a project that does not belong to the team.

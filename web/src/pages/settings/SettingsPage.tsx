@@ -217,7 +217,7 @@ function Section({ section, rows, place, levels }: { section: string; rows: Sett
 const GROUPS: Record<string, string[]> = {
   basics: ["preset", "recall.enabled", "recall.level", "recall.shadow", "recall.thresholds.prompt", "recall.budgets.start", "recall.budgets.prompt", "recall.max_items", "capture.enabled"],
   contextual_search: ["recall.candidates_per_space", "recall.floors.ratio", "recall.floors.cosine"],
-  deduplication: ["recall.semantic_threshold", "recall.reinject_after", "recall.history_blocks"],
+  deduplication: ["recall.reinject_after", "recall.history_blocks"],
   ambient_awareness: ["recall.ambient_enabled", "recall.pinned_kinds", "recall.pinned_limit", "recall.pinned_sort"],
 };
 const isGroup = (section: string) => section in GROUPS;

@@ -16,7 +16,6 @@ PARTS = PresetParts(
     },
     layouts={
         "multispace": Layout(
-            digest_apart=True,
             frame=multispace_frame,
             line=multispace_line,
             block=multispace_block,

@@ -13,7 +13,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.recall.need import by_marginal_need, shipped_need
+from tacit.recall.need import order_by_need, shipped_need
 from tacit.recall.presets.refresh.render import (
     SECTIONS,
     relevant_block,
@@ -73,12 +73,10 @@ def sections_start(
         listed = store.list_memories(MemoryFilter(kinds=own), scope=scope, limit=SECTION_READ)
         memories = _last_digest([memory for memory in listed if memory.validity.holds_at(at_ms)])
         needs = shipped_need().needs(memories, kinds=kinds, at_ms=at_ms)
-        ordered = sorted(by_marginal_need(memories, needs), key=lambda needed: not needed.memory.pinned)
+        ordered = sorted(order_by_need(memories, needs), key=lambda needed: not needed[0].pinned)
         candidates += [
-            Candidate(
-                memory=needed.memory, scores=(("recent", 1.0),), fused=needed.need, relevance=needed.gain
-            )
-            for needed in ordered[:SECTION_ITEMS]
+            Candidate(memory=memory, scores=(("recent", 1.0),), fused=need, relevance=need)
+            for memory, need in ordered[:SECTION_ITEMS]
         ]
         facts.append(
             Note(
@@ -111,7 +109,6 @@ PARTS = PresetParts(
             line=section_line,
             block=sections_block,
             frame_is_most=True,
-            digest_apart=True,
             others={
                 Surface.PROMPT: _RELEVANT,
                 Surface.ACTION: _FOUND,

@@ -73,7 +73,6 @@ def scoped_start(
 
 
 _LAYOUT = Layout(
-    digest_apart=True,
     frame=scoped_frame,
     line=scoped_line,
     block=scoped_block,
