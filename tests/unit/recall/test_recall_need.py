@@ -12,7 +12,7 @@ import pytest
 from samples import memory_named
 from tacit.errors import InvalidInput
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, Validity
 from tacit.model.trigger import Trigger
 from tacit.recall.need import (
     EVIDENCE,
@@ -132,7 +132,10 @@ def test_like_statements_do_not_crowd_one_another_out() -> None:
 
 
 def test_of_equal_needs_the_newest_comes_first() -> None:
-    pool = [replace(memory(name, name), updated_at_ms=at) for name, at in (("a", 1), ("b", 3), ("c", 2))]
+    pool = [
+        replace(memory(name, name), validity=Validity(valid_from_ms=at))
+        for name, at in (("a", 1), ("b", 3), ("c", 2))
+    ]
     assert [one.id for one, _ in order_by_need(pool, np.zeros(3))] == ["b", "c", "a"]
 
 

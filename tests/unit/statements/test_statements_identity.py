@@ -23,7 +23,14 @@ from tacit.recall.dedupe import dedupe
 from tacit.safety.redact import Redactor
 from tacit.statements.same import same_statement
 
-SUBJECTS = ("the kiln in hall {n}", "sensor {n} of the greenhouse", "the {n}th conveyor", "pump {n}", "the gate of yard {n}", "robot {n}")
+SUBJECTS = (
+    "the kiln in hall {n}",
+    "sensor {n} of the greenhouse",
+    "the {n}th conveyor",
+    "pump {n}",
+    "the gate of yard {n}",
+    "robot {n}",
+)
 """Frames of the generated pairs: each kind of difference is put behind every one of them."""
 KINDS: dict[str, tuple[tuple[str, str], ...]] = {
     "sign": (("is set to 15 degrees", "is set to -15 degrees"), ("drifts by +3", "drifts by -3")),

@@ -137,9 +137,9 @@ def shipped_need() -> NeedModel:
 
 
 def order_by_need(memories: Sequence[Memory], needs: NDArray[np.float64]) -> tuple[tuple[Memory, float], ...]:
-    """Return the memories with their expected needs, the greatest first; of equal needs the newest first, then by id.
+    """Return the memories with their expected needs, the greatest first; of equal needs the newest first.
 
     Like statements do not crowd one another out: the one that differs in a word may be the one that holds.
     """
     pairs = zip(memories, needs.tolist(), strict=True)
-    return tuple(sorted(pairs, key=lambda pair: (-pair[1], -pair[0].updated_at_ms, pair[0].id)))
+    return tuple(sorted(pairs, key=lambda pair: (-pair[1], pair[0].newest_first)))
