@@ -445,7 +445,8 @@ const server = async (input) => {
       if (!request.sessionID || !output.system[0]?.includes("<env>")) return
       const s = await known(request.sessionID)
       await ready(s)
-      if (s.system) output.system.push(s.system)
+      // Into the last text: a text of its own would be a second system message, which the templates of some models refuse.
+      if (s.system) output.system[output.system.length - 1] += "\n\n" + s.system
     }),
 
     "experimental.chat.messages.transform": guarded(async (_, output) => {

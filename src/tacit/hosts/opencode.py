@@ -53,7 +53,7 @@ _TOOLS = {"apply_patch": "edit", "patch": "edit", "multiedit": "edit", "shell": 
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 _DELIVERIES = (
-    Delivery(surface=Surface.START, where="system message of its own"),
+    Delivery(surface=Surface.START, where="end of the system message"),
     Delivery(surface=Surface.PROMPT, where="text part of the user message, behind the prompt"),
     Delivery(
         surface=Surface.ACTION,

@@ -7,7 +7,7 @@ are not rewritten. A message that already has a block gets none.
 | API | system prompt | messages |
 |---|---|---|
 | Messages | `system`, a text or a list of parts; the text becomes its last part | `messages` |
-| Chat Completions | a message after the leading system or developer messages, with the same role | `messages` |
+| Chat Completions | the end of the last leading system or developer message, else a system message | `messages` |
 | Responses | `instructions`; with a stored `prompt` of the program, a developer item in front | `input` |
 """
 
@@ -169,23 +169,29 @@ def _into_system(conversation: RequestConversation, text: str) -> _Insertions:
             leading += 1
         if not leading:
             return [(items[0].start, _json({"role": "system", "content": text}) + ",")]
-        message = {"role": field(items[leading - 1].value, "role"), "content": text}
-        return [(items[leading - 1].end, "," + _json(message))]
+        content = members_at(conversation.text, items[leading - 1].start).get("content")
+        return [] if content is None else _into_field(conversation.text, content, text)
     name = _SYSTEM[conversation.api]
     own = conversation.fields.get(name)
     if conversation.api == "responses" and _value(conversation.fields, "prompt") and not (own and own.value):
         return _developer_item(conversation, text)
     if own is None:
         return [(conversation.text.index("{") + 1, f'"{name}":{_json(text)},')]
-    if own.value == "":
-        return [(own.end - 1, _json(text)[1:-1])]
-    if isinstance(own.value, str):
-        return _at_end(own, text)
     if own.value is None:  # if a name occurs twice, the last member counts
         return [(own.end, f',"{name}":{_json(text)}')]
-    if not own.value:
-        return [(own.end - 1, _json({"type": "text", "text": text}))]
-    return _into_content(conversation.text, own, text, "text")
+    return _into_field(conversation.text, own, text)
+
+
+def _into_field(text: str, own: Located, block: str) -> _Insertions:
+    """Return the insertion of the start pack at the end of the program's own system text, which may be empty.
+
+    A message of its own would be a second system message, which the chat templates of some models refuse.
+    """
+    if own.value == "":
+        return [(own.end - 1, _json(block)[1:-1])]
+    if own.value == []:
+        return [(own.end - 1, _json({"type": "text", "text": block}))]
+    return _into_content(text, own, block, "text")
 
 
 def _developer_item(conversation: RequestConversation, text: str) -> _Insertions:

@@ -1,7 +1,7 @@
 """LiteLLM with memory: a function that wraps `completion` or `acompletion`.
 
 In: a function with the argument `messages`, of the module or of a `Router`. Out: a function that is called the same way. It adds the
-start pack in a message after the leading system messages, and blocks at the end of their messages. Never changes the list of the caller.
+start pack at the end of the last leading system message, and blocks at the end of their messages. Never changes the list of the caller.
 """
 
 from __future__ import annotations

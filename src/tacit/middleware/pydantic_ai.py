@@ -1,6 +1,6 @@
 """Pydantic AI with memory: a model that adds memories to the requests of another model.
 
-In: the model requests of an agent, whole or streamed. Out: the same requests with the start pack after the leading system prompts, and
+In: the model requests of an agent, whole or streamed. Out: the same requests with the start pack at the end of the leading system prompt, and
 blocks at the end of the user's prompts and of the tool returns. Never changes the message history of a run.
 """
 
@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from tacit.app.library.message_formats import (
+    GAP,
     MAX_RESULT_CHARS,
     ROLE_CONTENT,
     MessageFacts,
@@ -173,7 +174,7 @@ def _calls(message: ModelResponse) -> list[ToolRequest]:
 
 
 def _with_system(prepared: PreparedCall[ModelMessage]) -> list[ModelMessage]:
-    """Return the messages with the start pack after the system prompts of the first request."""
+    """Return the messages with the start pack at the end of the last leading system prompt of the first request."""
     messages = prepared.messages
     at = next((at for at, message in enumerate(messages) if isinstance(message, ModelRequest)), None)
     if not prepared.system or at is None:
@@ -183,8 +184,13 @@ def _with_system(prepared: PreparedCall[ModelMessage]) -> list[ModelMessage]:
         (number for number, part in enumerate(first.parts) if not isinstance(part, SystemPromptPart)),
         len(first.parts),
     )
-    system = SystemPromptPart(content=prepared.system)
-    parts = [*first.parts[:leading], system, *first.parts[leading:]]
+    own = first.parts[:leading]
+    system = (
+        replace(own[-1], content=f"{own[-1].content}{GAP}{prepared.system}")
+        if own
+        else SystemPromptPart(content=prepared.system)
+    )
+    parts = [*own[:-1], system, *first.parts[leading:]]
     return [*messages[:at], replace(first, parts=parts), *messages[at + 1 :]]
 
 

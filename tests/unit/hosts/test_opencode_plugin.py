@@ -95,7 +95,7 @@ def test_over_tcp_it_says_and_adds_the_same(run: Any, tcp_home: Home) -> None:
         over_tcp = run("prompt_text"), run("start_text")
     tcp_home.key_file.unlink()
     assert over_tcp[0] == run("prompt_text")
-    assert over_tcp[1]["first"] == ["You are x <env> y", "START"]
+    assert over_tcp[1]["first"] == ["You are x <env> y\n\nSTART"]
     assert daemon.heads[0].startswith(b"POST /hook/opencode HTTP/1.1\r\n")
     assert all(b"x-tacit-deadline-ms: " in head for head in daemon.heads)
 
@@ -144,7 +144,7 @@ def test_only_the_default_export_or_opencode_would_drop_it(run: Any) -> None:
 
 def test_the_stable_text_is_asked_for_once_and_goes_to_the_agents_requests_only(run: Any) -> None:
     found = run("start_text")
-    assert found["first"] == ["You are x <env> y", "START"]
+    assert found["first"] == ["You are x <env> y\n\nSTART"]
     assert found["second"] == found["first"]
     assert len(found["title"]) == len(found["compaction"]) == 1
     assert [start["source"] for start in found["starts"]] == ["startup"]
@@ -195,9 +195,9 @@ def test_a_reloaded_plugin_asks_for_the_bytes_of_before_once(run: Any) -> None:
 
 def test_compaction_input_is_untouched_and_the_text_renewed_after_it(run: Any) -> None:
     found = run("compaction")
-    assert found["before"][1] == "START"
+    assert found["before"][0].endswith("\n\nSTART")
     assert texts(found["clone"][0]) == ["hi"]
-    assert found["after"][1] == "AFTER"
+    assert found["after"][0].endswith("\n\nAFTER")
     assert found["again"] == found["after"]
     assert [event["id"] for event in found["compacted"]] == ["evt_1"]
     assert found["idle"] == 0, "a summary is no message of the agent"
@@ -214,7 +214,7 @@ def test_a_child_session_is_told_as_a_subagent(run: Any) -> None:
     found = run("subagent")
     assert found["kinds"] == ["subagent", "prompt"]
     assert (found["first"]["parentID"], found["first"]["text"]) == ("s1", "look around")
-    assert found["system"] == ["<env>", "SUB"]
+    assert found["system"] == ["<env>\n\nSUB"]
 
 
 def test_a_fork_on_a_busy_machine_is_still_told_as_one(run: Any) -> None:
@@ -237,7 +237,7 @@ def test_a_deleted_session_is_told_and_forgotten(run: Any) -> None:
 @pytest.mark.parametrize("named", ["500.5", "1e3", "-1", "soon"])
 def test_a_deadline_that_is_no_whole_number_is_not_taken(run: Any, named: str) -> None:
     found = run("start_text", TACIT_HOOK_DEADLINE_MS=named)
-    assert found["first"] == ["You are x <env> y", "START"]
+    assert found["first"] == ["You are x <env> y\n\nSTART"]
 
 
 def test_a_daemon_that_never_answers_costs_no_more_than_its_deadline(run: Any) -> None:
@@ -271,8 +271,9 @@ def test_at_most_200_sessions_are_held(run: Any) -> None:
 
 def test_text_for_every_call_is_the_newest(run: Any) -> None:
     found = run("every_call")
-    assert found["first"][1:] == ["MEMORY 1"]
-    assert found["second"][1:] == found["again"][1:] == ["MEMORY 2"]
+    assert found["first"][0].endswith("\n\nMEMORY 1")
+    assert found["second"] == found["again"]
+    assert found["second"][0].endswith("\n\nMEMORY 2")
     assert [texts(message) for message in found["messages"]] == [["hi"], ["hi"]]
 
 

@@ -68,10 +68,16 @@ def test_the_system_text_stands_behind_the_programs_own() -> None:
     ]
     roles = [{"role": "developer", "content": "own"}, *said]
     assert placed("chat", messages=roles)["messages"] == [
-        roles[0],
-        {"role": "developer", "content": BLOCK},
+        {"role": "developer", "content": f"own\n\n{BLOCK}"},
         said[0],
     ]
+    parts = [{"role": "system", "content": [{"type": "text", "text": "own"}]}, *said]
+    assert placed("chat", messages=parts)["messages"] == [
+        {"role": "system", "content": [{"type": "text", "text": "own"}, {"type": "text", "text": BLOCK}]},
+        said[0],
+    ]
+    empty = [{"role": "system", "content": ""}, *said]
+    assert placed("chat", messages=empty)["messages"] == [{"role": "system", "content": BLOCK}, said[0]]
     assert placed("chat", messages=said)["messages"][0] == {"role": "system", "content": BLOCK}
     assert placed("responses", input="hi")["instructions"] == BLOCK
     assert placed("responses", input="hi")["input"] == "hi"

@@ -27,7 +27,7 @@ const pending = new Set<Promise<unknown>>()
 /**
  * A middleware for `wrapLanguageModel` of the AI SDK: it adds the memories of `tacit` to the requests of one conversation.
  *
- * The start pack comes after your system messages, and a block after its prompt or tool result. Every block
+ * The start pack comes at the end of your last leading system message, and a block after its prompt or tool result. Every block
  * has the same bytes in every later request, so prompt caches stay valid. Your messages are not changed. Without an answer in time,
  * the request is sent without a block; with a `strict` client it fails.
  */
@@ -53,7 +53,7 @@ export function memory(tacit: Tacit, { session, capture = false, deadlineMs }: M
         const facts = params.prompt.map(read)
         const { system, slots, textAt } = await conversation.advance(facts, call)
         const prompt = params.prompt.map((message, at) => place(message, slots[at]!, textAt))
-        if (system) prompt.splice(leading(prompt), 0, { role: "system", content: system })
+        if (system) placeSystem(prompt, system)
         asked.set(prompt, facts)
         return { ...params, prompt }
       } catch (error) {
@@ -99,8 +99,11 @@ function conversationOf(tacit: Tacit, session: string): Conversation {
   return found
 }
 
-/** Return the number of system messages at the beginning of the prompt. */
-function leading(prompt: Message[]): number {
+/** Add the start pack to the last system message at the beginning of the prompt: some models refuse a second system message. */
+function placeSystem(prompt: Message[], system: string): void {
   const first = prompt.findIndex((message) => message.role !== "system")
-  return first < 0 ? prompt.length : first
+  const at = (first < 0 ? prompt.length : first) - 1
+  const own = prompt[at]
+  if (own?.role === "system") prompt[at] = { ...own, content: `${own.content}\n\n${system}` }
+  else prompt.unshift({ role: "system", content: system })
 }
