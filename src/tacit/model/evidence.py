@@ -17,6 +17,8 @@ TokenMatches: TypeAlias = "Callable[[str, Sequence[str]], NDArray[np.float32]]"
 """Best cosine (0-1) of each token of a text in each of the others, shape (others, tokens of the text)."""
 
 PINNED = "pinned"
+NEAR = "near another"
+"""The pack may hold a statement in nearly the same words: they stand together, each with its day."""
 """Reason of a candidate that is handed over because it or its kind is pinned, not because of what was asked."""
 
 

@@ -1,15 +1,18 @@
 """Stage 7: nothing twice. In: candidates, what the session holds. Out: the rest, best first. Pure.
 
-Only the same statement is a copy: two that differ in a word both come.
+Only the same statement is a copy: two that differ in a word both come, marked, so that the block shows them side by side.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from tacit.model.evidence import PINNED, Candidate
+from tacit.model.evidence import NEAR, PINNED, Candidate
 from tacit.model.trace import Drop, DropCause, DropReason
-from tacit.recall.stage import Outcome, RecallState
+from tacit.recall.stage import Outcome, RecallState, compared_text
+from tacit.statements.near import near_groups
 from tacit.statements.same import canonical_text
 
 
@@ -22,7 +25,17 @@ def drop_known(state: RecallState) -> Outcome[RecallState]:
         if why := in_context(candidate.memory):
             why_known[candidate.memory.id] = why
     done = dedupe(passed, in_context=why_known)
-    return Outcome(kept=state.changed(fresh=done.kept), drops=done.drops)
+    return Outcome(kept=state.changed(fresh=_near_marked(done.kept)), drops=done.drops)
+
+
+def _near_marked(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """Return the candidates with a mark on those in whose words others say nearly the same."""
+    groups = near_groups(tuple(compared_text(candidate) for candidate in candidates))
+    sizes = Counter(groups)
+    return tuple(
+        replace(candidate, reasons=(*candidate.reasons, NEAR)) if sizes[group] > 1 else candidate
+        for candidate, group in zip(candidates, groups, strict=True)
+    )
 
 
 def dedupe(

@@ -8,18 +8,19 @@ delimiters of the default block: by them capture knows our own words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from tacit.model.evidence import Candidate, Freshness
+from tacit.model.evidence import NEAR, Candidate, Freshness
 from tacit.model.ids import SHORT_ID
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory, TrustTier, day
-from tacit.model.pack import Pack, Surface
-from tacit.recall.stage import Clean, Layout
+from tacit.model.pack import Pack, PackItem, Surface
+from tacit.recall.stage import Clean, Layout, compared_text
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import ENDED_STATUSES, is_marked
+from tacit.statements.near import near_groups
 from tacit.text.relative_time import has_relative_time
 
 ID_TOKENS = 12
@@ -81,9 +82,35 @@ def mark_of(candidate: Candidate) -> str:
     return f", unconfirmed{stale}" if is_marked(memory) else stale
 
 
-def needs_source(candidate: Candidate) -> bool:
-    """Whether a line that usually has no source must have one: because of a warning, or because the memory is bound to a branch."""
-    return bool(mark_of(candidate)) or candidate.memory.branch is not None
+def needed_source(candidate: Candidate) -> str:
+    """Return what a line that usually has no source must say in parentheses at its end; "" = nothing.
+
+    It says the source because of a warning or a branch, and the day where that decides what the words mean.
+    """
+    if mark_of(candidate) or candidate.memory.branch is not None:
+        return source_of(candidate)
+    return candidate.memory.validity.first_day if _needs_day(candidate) else ""
+
+
+def _needs_day(candidate: Candidate) -> bool:
+    """Tell whether a reader needs the day of a memory: its words are relative in time, or another memory says nearly the same."""
+    return NEAR in candidate.reasons or has_relative_time(candidate.memory.content)
+
+
+def side_by_side(items: Iterable[PackItem]) -> tuple[PackItem, ...]:
+    """Return the items in their order, but each followed by those that say nearly the same, the newest of them first."""
+    items = tuple(items)
+    groups = near_groups(tuple(compared_text(item.candidate) for item in items))
+    if len(set(groups)) == len(groups):
+        return items
+    of_group: dict[int, list[PackItem]] = {}
+    for item, group in zip(items, groups, strict=True):
+        of_group.setdefault(group, []).append(item)
+    return tuple(
+        item
+        for group in of_group.values()
+        for item in sorted(group, key=lambda item: item.candidate.memory.newest_first)
+    )
 
 
 def _ended(memory: Memory) -> str:
@@ -117,7 +144,9 @@ def _is_plain(candidate: Candidate, kinds: KindRegistry) -> bool:
 
 def render_answer(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
     """Text of an answer, every line through `clean`; the empty pack renders to the empty text."""
-    return _framed(pack, [answer_line(item.candidate, item.text, kinds, clean) for item in pack.items])
+    return _framed(
+        pack, [answer_line(item.candidate, item.text, kinds, clean) for item in side_by_side(pack.items)]
+    )
 
 
 def line_text(
@@ -127,10 +156,10 @@ def line_text(
 
     Where it comes from is said where that helps to weigh it: of what nobody confirmed, what may be stale, and fixes. A rule
     that the user stated and that still stands needs none of it, and a line without costs a third less. It has its day all the same
-    where its words are relative in time.
+    where its words are relative in time, and where another memory says nearly the same.
     """
     kind = kinds.of_stored(candidate.memory.kind)
-    if kind.standing and _is_plain(candidate, kinds) and not has_relative_time(candidate.memory.content):
+    if kind.standing and _is_plain(candidate, kinds) and not _needs_day(candidate):
         return f"- [{kind.label}] {_escaped(clean(text))}"
     if (
         candidate.memory.branch is not None
@@ -153,7 +182,9 @@ def frame_text(surface: Surface) -> tuple[str, str]:
 
 def render_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
     """Text of `pack`, every line through `clean`; the empty pack renders to the empty text."""
-    return _framed(pack, [line_text(item.candidate, item.text, kinds, clean) for item in pack.items])
+    return _framed(
+        pack, [line_text(item.candidate, item.text, kinds, clean) for item in side_by_side(pack.items)]
+    )
 
 
 def _framed(pack: Pack, lines: Sequence[str]) -> str:

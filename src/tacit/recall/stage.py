@@ -433,6 +433,11 @@ class _ItemLine(Protocol):
     def __call__(self, item: PackItem, kinds: KindRegistry, clean: Clean = ...) -> str: ...
 
 
+def compared_text(candidate: Candidate) -> str:
+    """Return the text by which a memory is compared with others; a digest is a report, which no statement is near to."""
+    return candidate.memory.id if candidate.memory.kind == DIGEST else candidate.memory.content
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """One way to write a block.

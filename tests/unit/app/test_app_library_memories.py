@@ -242,3 +242,27 @@ def test_a_notebook_shows_values_as_tables_with_every_text_escaped(opened: Open)
     assert "&lt;script&gt;" in memory.list()._repr_html_()
     assert "1 of 1 memories" in memory.list()._repr_html_()
     assert isinstance(stored, Stored)
+
+
+def test_one_limit_and_one_refusal_for_what_is_too_long(opened: Open) -> None:
+    memory = opened()
+    for length in (2_001, 24_000):
+        with pytest.raises(InvalidInput, match=r"at most 2,000"):
+            memory.remember("x" * length)
+    (first,) = memory.remember("y" * 2_000)
+    with pytest.raises(InvalidInput, match=r"at most 2,000"):
+        memory.edit(first.id, content="z" * 2_001)
+    assert [one.content[:1] for one in memory.list()] == ["y"]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "markdown"])
+def test_an_export_says_what_it_leaves_out(opened: Open, form: str) -> None:
+    memory = opened()
+    memory.remember("The merger is called Heron.", sensitivity="restricted")
+    memory.remember("The port is 9090.")
+    assert "left out" not in memory.export(form).partition("\n")[0]
+    with pytest.warns(UserWarning, match="not complete"):
+        text = opened(token="").export(form)
+    assert "left out" in text.partition("\n")[0]
+    assert "9090" in text
+    assert "Heron" not in text

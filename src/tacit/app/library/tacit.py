@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from tacit.app.library.engine_access import (
 from tacit.app.library.failure_log import DaemonFailureLog, no_answer
 from tacit.app.library.session import Session
 from tacit.app.library.user_space import UserSpace
-from tacit.app.library.values import MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
+from tacit.app.library.values import LEFT_OUT, MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
 from tacit.config.home import Home
 from tacit.errors import InvalidInput, NotFound
 
@@ -485,6 +486,9 @@ class Tacit:
     def export(self, form: str = "jsonl", *, cwd: str | os.PathLike[str] | None = "") -> str:
         """Return memories as text.
 
+        A program that does not prove to be the user gets no memory that is restricted or belongs to one session. Then the first line
+        says so, and a `UserWarning` is issued.
+
         Args:
             form: `jsonl` = all versions and relations, signed by this home, without loss; `markdown` = what is remembered now.
             cwd: only what may be seen from this folder; "" = everything in the store.
@@ -494,7 +498,13 @@ class Tacit:
         """
         if form not in ("jsonl", "markdown"):
             raise InvalidInput(f"There is no format {form!r}.", hint="Known: jsonl, markdown.")
-        return self._way.export(form, self._at(None if self._user is not None and cwd == "" else cwd))
+        text = self._way.export(form, self._at(None if self._user is not None and cwd == "" else cwd))
+        if LEFT_OUT in text.partition("\n")[0]:
+            warnings.warn(
+                f"This export is not complete: {LEFT_OUT}. Open the memory with the token of `tacit token create`.",
+                stacklevel=2,
+            )
+        return text
 
     def feedback(self, memory_id: str, *, useful: bool) -> None:
         """Say whether an injected memory was useful.

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from tacit.app.library.notebook import html_table
 
+LEFT_OUT = "memories that are restricted or belong to one session are left out"
+"""What the first line of an export says if whoever exports does not prove to be the user. It counts nothing: they may not know how many."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRecord:

@@ -122,6 +122,8 @@ class LosslessImport:
         )
 
     def _relate(self, relations: Sequence[Relation]) -> None:
+        # The memory at the other end was skipped because it was purged here, and that line says so.
+        relations = [r for r in relations if self._purged.isdisjoint((r.source_id, r.target_id))]
         everything = self._store.scopes()
         ends = sorted({end for relation in relations for end in (relation.source_id, relation.target_id)})
         stored_ids = {memory.id for memory in self._store.get(ends, scope=everything)}

@@ -75,14 +75,15 @@ def mark_of(memory: Memory) -> str:
     return memory.content_hash[:HASH_CHARS]
 
 
-def write_markdown(memories: Iterable[Memory], *, at_ms: int) -> str:
-    """The text, by scope and kind, the most important first; equal memories give equal bytes."""
+def write_markdown(memories: Iterable[Memory], *, at_ms: int, note: str = "") -> str:
+    """Write the text, by scope and kind, the most important first; equal memories give equal bytes. `note` stands in the first line."""
     day = datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")
     source_text = (
         'change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it'
         " back. Leave the comments behind the entries as they are."
     )
-    lines = [f"{HEAD}, {day}: {source_text} -->", "# What Tacit remembers"]
+    said = f" Note: {note}." if note else ""
+    lines = [f"{HEAD}, {day}: {source_text}{said} -->", "# What Tacit remembers"]
     ordered = sorted(memories, key=lambda m: (str(m.scope), m.kind, -m.importance, -m.created_at_ms, m.id))
     scope = kind = ""
     for memory in ordered:

@@ -21,6 +21,7 @@ from typing import Any, cast
 
 import msgspec
 
+from tacit.app.library.values import LEFT_OUT
 from tacit.app.reasons import change_text
 from tacit.app.transfer.signing import Signer
 from tacit.capture.importing.items import RefusedHook
@@ -60,9 +61,10 @@ Line = History | Relation | ProjectRecord | RefusedHook
 _write = msgspec.json.Encoder().encode
 
 
-def head_line(memories: int, *, at_ms: int) -> bytes:
-    """The first line of a file."""
-    return _write({"tacit": FORMAT, "at_ms": at_ms, "memories": memories})
+def head_line(memories: int, *, at_ms: int, partial: bool = False) -> bytes:
+    """Write the first line of a file; `partial` = it says what is left out."""
+    fields = {"tacit": FORMAT, "at_ms": at_ms, "memories": memories}
+    return _write({**fields, "note": LEFT_OUT} if partial else fields)
 
 
 def write_line(value: History | Relation | ProjectRecord) -> bytes:

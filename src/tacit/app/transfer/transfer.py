@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from tacit.app.library.values import LEFT_OUT
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
@@ -166,7 +167,8 @@ class Transfer:
         where = MemoryFilter(statuses=None, sensitivities=visibility.levels)
         memories = self._store.list_memories(where, scope=scopes, limit=LISTED)
         memories = tuple(sorted(memories, key=lambda m: (m.created_at_ms, m.id)))
-        yield head_line(len(memories), at_ms=self._parts.clock.now_ms()) + b"\n"
+        partial = speaker is not Speaker.USER
+        yield head_line(len(memories), at_ms=self._parts.clock.now_ms(), partial=partial) + b"\n"
         owners = {memory.scope.project_id for memory in memories}
         for project in self._store.projects():
             if project.id in owners:
@@ -194,7 +196,9 @@ class Transfer:
         levels = Visibility(self._store, speaker=speaker).levels
         live = MemoryFilter(statuses=("active", "quarantined"), sensitivities=levels)
         memories = self._store.list_memories(live, scope=scope or self._store.scopes(), limit=LISTED)
-        return write_markdown(memories, at_ms=self._parts.clock.now_ms())
+        return write_markdown(
+            memories, at_ms=self._parts.clock.now_ms(), note="" if speaker is Speaker.USER else LEFT_OUT
+        )
 
     def export_to(
         self,

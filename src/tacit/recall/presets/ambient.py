@@ -16,7 +16,7 @@ from tacit.model.pack import Pack, Surface
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.budget import pack_candidates
-from tacit.recall.render import frame_text, source_of
+from tacit.recall.render import frame_text, side_by_side, source_of
 from tacit.recall.stage import Layout, Outcome, PresetParts, RecallState, Score, Tools
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import why_not_on
@@ -122,7 +122,7 @@ def ambient_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] =
     first, last = _delimiters(pack.surface)
     lines: list[str] = []
     for title, pinned in ((PINNED_TITLE, True), (_title(pack.surface), False)):
-        items = [i for i in pack.items if (PINNED in i.candidate.reasons) is pinned]
+        items = side_by_side(i for i in pack.items if (PINNED in i.candidate.reasons) is pinned)
         if items:
             lines += [title, *(ambient_line(i.candidate, i.text, kinds, clean) for i in items)]
     return "\n".join((first, MARK, *lines, last))

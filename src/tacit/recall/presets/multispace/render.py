@@ -12,7 +12,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import day
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.sections import DivergenceAlert
-from tacit.recall.render import frame_text, needs_source, source_of
+from tacit.recall.render import frame_text, needed_source, side_by_side
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]
@@ -52,8 +52,10 @@ def multispace_line(
 ) -> str:
     """One memory as one line with its date; what nobody confirmed says so."""
     del kinds
-    mark = f" ({escape_text(clean(source_of(candidate)))})" if needs_source(candidate) else ""
-    return f"- **[{day(candidate.memory.updated_at_ms, candidate.memory.validity.offset_ms)}]** {escape_text(clean(text))}{mark}"
+    last_day = day(candidate.memory.updated_at_ms, candidate.memory.validity.offset_ms)
+    source = needed_source(candidate)
+    mark = f" ({escape_text(clean(source))})" if source not in ("", last_day) else ""
+    return f"- **[{last_day}]** {escape_text(clean(text))}{mark}"
 
 
 def multispace_frame(surface: Surface) -> str:
@@ -86,5 +88,5 @@ def nothing_text(surface: Surface) -> str:
     return "\n".join((first.partition("\n")[0], NOTHING, last))
 
 
-def _of_category(items: Sequence[PackItem], name: str) -> list[PackItem]:
-    return [item for item in items if (item.category or "single") == name]
+def _of_category(items: Sequence[PackItem], name: str) -> tuple[PackItem, ...]:
+    return side_by_side(item for item in items if (item.category or "single") == name)

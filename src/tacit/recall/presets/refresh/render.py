@@ -11,7 +11,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import day
 from tacit.model.pack import Pack, PackItem, Surface
-from tacit.recall.render import cleaned, needs_source, source_of
+from tacit.recall.render import cleaned, needed_source, side_by_side
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]
@@ -73,7 +73,8 @@ def relevant_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: 
 
 
 def _marked(candidate: Candidate) -> str:
-    return f" ({escape_text(source_of(candidate))})" if needs_source(candidate) else ""
+    source = needed_source(candidate)
+    return f" ({escape_text(source)})" if source else ""
 
 
 def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
@@ -88,7 +89,9 @@ def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
         by_title["Last Session"] = [newest]
     sections: list[str] = []
     for title, _ in SECTIONS:
-        lines = [section_line(item.candidate, item.text, kinds) for item in by_title.get(title, [])]
+        lines = [
+            section_line(item.candidate, item.text, kinds) for item in side_by_side(by_title.get(title, []))
+        ]
         if lines:
             sections.append("\n".join((f"## {title}", *lines)))
     return "\n".join(sections)
@@ -97,7 +100,7 @@ def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
 def relevant_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
     """The refreshed section, without the frame, the most similar first."""
     ranked = sorted(items, key=lambda i: (-i.candidate.relevance, i.candidate.memory.newest_first))
-    lines = [relevant_line(item.candidate, item.text, kinds) for item in ranked]
+    lines = [relevant_line(item.candidate, item.text, kinds) for item in side_by_side(ranked)]
     return "\n".join((f"## {RELEVANT}", *lines)) if lines else ""
 
 

@@ -12,7 +12,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.scope import Scope, ScopeKind
-from tacit.recall.render import dated_source, frame_text, needs_source, source_of
+from tacit.recall.render import dated_source, frame_text, needed_source, side_by_side
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]
@@ -42,7 +42,8 @@ def scoped_line(
     del kinds
     memory = candidate.memory
     avoid = "Avoid: " if memory.kind == "anti_pattern" and not _NEGATIVE.match(text) else ""
-    mark = f" ({escape_text(clean(source_of(candidate)))})" if needs_source(candidate) else ""
+    source = needed_source(candidate)
+    mark = f" ({escape_text(clean(source))})" if source else ""
     return f"- {avoid}{escape_text(clean(text))}{mark}"
 
 
@@ -52,7 +53,7 @@ def scoped_answer_line(
     """The same in an answer, with its date."""
     line = scoped_line(candidate, text, kinds, clean)
     dated = f" ({escape_text(clean(dated_source(candidate, kinds)))})"
-    return line if needs_source(candidate) else f"{line}{dated}"
+    return line if needed_source(candidate) else f"{line}{dated}"
 
 
 def code_line(text: str, clean: Clean = lambda text: text) -> str:
@@ -98,13 +99,16 @@ def scoped_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: te
     return "\n".join((first, TITLE, *lines, last))
 
 
-def _by_heading(items: Iterable[PackItem]) -> list[tuple[str, list[PackItem]]]:
+def _by_heading(items: Iterable[PackItem]) -> list[tuple[str, tuple[PackItem, ...]]]:
     ranks = {ScopeKind.UNIVERSAL: 0, ScopeKind.AGENT: 0, ScopeKind.SESSION: 0, ScopeKind.LANGUAGE: 1}
     by_heading: dict[tuple[int, str], list[PackItem]] = {}
     for item in items:
         scope = item.candidate.memory.scope
         by_heading.setdefault((ranks.get(scope.kind, 2), heading_of(scope)), []).append(item)
     return [
-        (heading, sorted(group, key=lambda i: (-i.candidate.fused, i.candidate.memory.newest_first)))
+        (
+            heading,
+            side_by_side(sorted(group, key=lambda i: (-i.candidate.fused, i.candidate.memory.newest_first))),
+        )
         for (_, heading), group in sorted(by_heading.items())
     ]

@@ -15,7 +15,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.reading.sentences import shorten_at_sentence, split_sentences
 from tacit.recall.presets.typed.score import SUMMARIES
-from tacit.recall.render import frame_text, source_of
+from tacit.recall.render import frame_text, side_by_side, source_of
 from tacit.safety.escape import escape_text
 
 TITLE = "## Project Context from Previous Sessions"
@@ -86,7 +86,7 @@ def typed_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = l
         return ""
     first, last = _delimiters(pack.surface)
     if pack.surface not in _SECTIONED:
-        ranked = sorted(pack.items, key=_rank)
+        ranked = side_by_side(sorted(pack.items, key=_rank))
         lines = [typed_line(item.candidate, item.text, kinds, clean) for item in ranked]
         return "\n".join((first, INLINE, *lines, last))
     by_title: dict[str, list[PackItem]] = {}
@@ -96,7 +96,9 @@ def typed_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = l
     for title in (*(name for name, _ in SECTIONS), OTHER):
         if title in by_title:
             body.append(f"### {title}")
-            body += [typed_line(item.candidate, item.text, kinds, clean) for item in by_title[title]]
+            body += [
+                typed_line(item.candidate, item.text, kinds, clean) for item in side_by_side(by_title[title])
+            ]
     return "\n".join((first, TITLE, ABOUT, *body, "---", last))
 
 
