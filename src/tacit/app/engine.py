@@ -684,7 +684,7 @@ class Engine:
             spoken_of = self._spoken_of(replaced, cwd, user_words)
         if source == BY_TOOL and session is None:  # only now: words of an earlier session may be quoted, too
             session = self.agents.queries.only_session(cwd)
-        changes = self._writing().memories.remember(
+        return self._writing().memories.remember(
             content,
             kind=kind,
             scope=scope,
@@ -700,7 +700,6 @@ class Engine:
             spoken_of=spoken_of,
             all_branches=all_branches,
         )
-        return self.visibility(speaker).outcome(content, changes)
 
     def _replaced_memories(self, names: Sequence[str], cwd: str, speaker: Speaker) -> list[Memory]:
         """Return the memories that a statement replaces, if the speaker may see them."""

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from tacit.app.reasons import change_text
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Sensitivity, Speaker
 from tacit.model.pack import Surface
 from tacit.model.session import SessionState
@@ -85,12 +84,6 @@ class Visibility:
             recorded=_absence_without(answer.recorded, hidden),
         )
 
-    def outcome(self, content: str, changes: Sequence[Change]) -> tuple[Change, ...]:
-        """What the caller learns of the changes that its statement `content` made."""
-        other_ids = {name for change in changes for name in _others_of(change)}
-        hidden = self.hidden(other_ids)
-        return tuple(_outcome(content, change, hidden) for change in changes) if hidden else tuple(changes)
-
     def changes(self, versions: Sequence[Recorded]) -> tuple[Recorded, ...]:
         """Those of `versions` whose memory may be read as it is now, as it was written, and as it was before."""
         hidden = self.hidden(version.memory.id for version in versions)
@@ -156,34 +149,6 @@ def _named(reason: ChangeReason) -> tuple[str, ...]:
         for text in (part.detail, *part.memory_ids, *part.terms)
         for name in _MEMORY_ID.findall(text)
     )
-
-
-def _others_of(change: Change) -> tuple[str, ...]:
-    """Ids of the stored memories that a new statement was compared with."""
-    named_ids = _named(change.reason)
-    match change:
-        case Merge():
-            return (change.memory.id, *named_ids)
-        case Skip():
-            return (change.memory_id, *named_ids)
-        case Supersede():
-            return (change.old_id, *change.further, *change.contested, *named_ids)
-        case Contradict():
-            return (change.other_id, *change.further, *named_ids)
-        case _:
-            return named_ids
-
-
-def _outcome(content: str, change: Change, hidden: frozenset[str]) -> Change:
-    if hidden.isdisjoint(_others_of(change)):
-        return change
-    match change:
-        case Merge() | Skip():
-            return Skip(content=content, reason=HIDDEN_REASON)
-        case Supersede() | Contradict():
-            return Add(memory=change.memory, reason=HIDDEN_REASON)
-        case _:
-            return replace(change, reason=HIDDEN_REASON)
 
 
 def _ids_of(trace: Trace) -> set[str]:

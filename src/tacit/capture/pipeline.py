@@ -44,7 +44,7 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
 from tacit.model.ids import content_hash
 from tacit.model.kinds import DIGEST, TODO, KindRegistry
-from tacit.model.memory import LearnedOn, Memory, TrustTier
+from tacit.model.memory import LearnedOn, Memory, Sensitivity, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
@@ -688,11 +688,17 @@ class CapturePipeline:
         if isinstance(item, Skip) or (draft.explicit and not draft.provenance.extractor):
             return item
         before = self._rejected.match(item.content, rejected)
-        if not before:
+        if not before or (draft.provenance.by_agent and self._hides(before, draft.scope)):
             return item
         return Skip(
             content=item.content, reason=ChangeReason(cause=ChangeCause.REJECTED_BEFORE, detail=before)
         )
+
+    def _hides(self, content: str, scope: Scope) -> bool:
+        """Whether a memory that agents may not see says `content`, or said it: what becomes of an agent's statement must not tell that."""
+        hidden = tuple(level for level in Sensitivity if level > Sensitivity.PROJECT)
+        where = MemoryFilter(statuses=None, sensitivities=hidden, begins=content)
+        return bool(self._store.list_memories(where, scope=ScopeFilter.of(scope), limit=1))
 
     def _note(
         self,

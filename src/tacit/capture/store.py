@@ -34,6 +34,7 @@ from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter, Step, Store, ValueChanges, no_step
 from tacit.reading.memory_vectors import combine, embedded_texts
 from tacit.reading.unread import unread_language
+from tacit.safety.trust import why_hidden
 from tacit.state.captured import Fate, Outcome
 from tacit.state.registry import OUTCOMES
 from tacit.statements.near import NEAR_WORDS, word_overlap
@@ -392,6 +393,8 @@ class Reconciler:
         for other in (*(other for other in stored if other.id not in current), *batch):
             if other.id in gone or other.status not in ("active", "quarantined") or other.is_session_note:
                 continue
+            if memory.provenance.by_agent and why_hidden(other, session=memory.session):
+                continue  # what becomes of an agent's statement must not tell what the agent may not see
             cosine = cosines.get(other.id, 0.0)
             theirs = self._vector_of(other, vectors)
             if vector is not None and theirs is not None:

@@ -146,6 +146,11 @@ class Provenance:
         )
 
     @property
+    def by_agent(self) -> bool:
+        """Whether an agent, or a program without the user's authority, handed it in, whoever vouches for it."""
+        return self.source in AGENT_SOURCES
+
+    @property
     def vouched(self) -> bool:
         """Whether an agent stated it with words of the user's that say the same."""
         return self.tier is TrustTier.USER and self.source in AGENT_SOURCES

@@ -122,3 +122,51 @@ def test_a_trace_reads_as_if_the_hidden_memory_had_not_been_there(engine: Engine
     assert [one.memory_id for one in shown.candidates] == [other.id]
     assert [drop.reason for drop in shown.stages[1].drops] == ["says what another memory says", "old"]
     assert (shown.injected, shown.tokens, shown.silent) == ((), 0, True)
+
+
+SECRET = "The merger partner is Falcon Robotics."
+GUESSES = [
+    SECRET,
+    "the merger partner is falcon robotics",
+    "The merger partner is Falcon Robotics Inc.",
+    "The merger partner is Heron Robotics.",
+    "The merger partner is not Falcon Robotics.",
+    "The merger partner is no longer Falcon Robotics.",
+    "The merger partner is Falcon Robotics and the price is 12 crowns.",
+]
+
+
+@pytest.mark.parametrize("level", ["restricted", None])
+@pytest.mark.parametrize("forgotten", [False, True])
+@pytest.mark.parametrize("guess", GUESSES)
+def test_what_becomes_of_an_agents_statement_tells_nothing_of_hidden_ones(
+    engine: Engine, tmp_path, level: str | None, guess: str, forgotten: bool
+) -> None:
+    project = str(tmp_path)
+    with client_of(engine, Speaker.USER) as users, client_of(engine, Speaker.AGENT) as program:
+        if level:  # without one nothing is stored: what the agent is told must be the same
+            said = {"content": SECRET, "cwd": project, "sensitivity": level}
+            stored = users.post("/v1/remember", json=said).json()["changes"][0]["memory"]
+            if forgotten:
+                users.post(f"/v1/memories/{stored['id']}/forget", json={})
+        answer = program.post("/v1/remember", json={"content": guess, "cwd": project})
+        (change,) = answer.json()["changes"]
+        assert (answer.status_code, change["change"], change["memory"]["content"], change["memory"]["status"]) == (
+            201, "add", guess, "quarantined",
+        )  # fmt: skip
+        assert "Falcon" not in change["reason"]
+        again = program.post("/v1/remember", json={"content": guess, "cwd": project}).json()["changes"][0]
+        assert again["change"] != "add"
+        if level and not forgotten:
+            kept = users.get(f"/v1/memories/{stored['id']}").json()["memory"]
+            assert (kept["content"], kept["status"]) == (SECRET, "active")
+
+
+def test_the_users_own_statement_is_compared_with_all_of_theirs(engine: Engine, tmp_path) -> None:
+    said = {"content": SECRET, "cwd": str(tmp_path), "sensitivity": "restricted"}
+    with client_of(engine, Speaker.USER) as users:
+        first = users.post("/v1/remember", json=said).json()["changes"][0]
+        second = users.post("/v1/remember", json={"content": SECRET, "cwd": str(tmp_path)}).json()["changes"][
+            0
+        ]
+    assert (first["change"], second["change"]) == ("add", "skip")
