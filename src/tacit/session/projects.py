@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from tacit.model.scope import USER_FOLDER, user_project_id
 from tacit.ports.store import ProjectRecord
 from tacit.session.remotes import name_remote
+from tacit.system.git import Git
 
 _MAX_CONFIG_BYTES = 1_000_000
 _USER_CONFIGS = ("~/.config/git/config", "~/.gitconfig")
@@ -43,6 +44,14 @@ def find_checkout(start: Path) -> Checkout | None:
             own, common = _git_folders(dot_git)
             return Checkout(root=folder, own=own, common=common)
     return None
+
+
+def git_at(root: Path) -> Git | None:
+    """Git for the work tree whose root is `root`, a resolved path; None if it is the root of none."""
+    checkout = find_checkout(root)
+    if checkout is None or checkout.root != root or checkout.own is None:
+        return None
+    return Git(folder=checkout.own, work_tree=root)
 
 
 def _git_folders(dot_git: Path) -> tuple[Path, Path] | tuple[None, None]:

@@ -1,0 +1,171 @@
+"""Questions to git about a repository. In: its git folder. Out: what a plumbing command prints, or None.
+
+A repository's configuration can name programs (`core.fsmonitor`, a pager, a transport), and a folder that somebody only opened must not get to run one.
+So git reads no configuration of the user or the system, asks nobody, fetches nothing and locks nothing, and only plumbing commands that start no
+other program are run. Where git is absent, fails, takes too long or says too much, there is no answer.
+
+Source: git(1), git-config(1).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+from typing import Literal
+
+from tacit.system.processes import group_options
+
+MAX_BYTES = 16_000_000
+TIMEOUT_S = 10.0
+Command = Literal[
+    "cat-file", "diff-tree", "for-each-ref", "ls-files", "ls-tree", "merge-base", "rev-list", "symbolic-ref"
+]
+"""The plumbing commands that may be run. `diff-tree` is given options that keep it from running a program."""
+_OPTIONS = (
+    "--no-pager",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "log.showSignature=false"),
+    *("-c", "protocol.allow=never"),
+    *("-c", "core.alternateRefsCommand="),
+)
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+_FIELDS = "%H%x00%P%x00%ct%x00%ae%x00%B%x00"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit. `at_s` = when it was committed, in seconds since the epoch; `author` = the e-mail address of its author."""
+
+    id: str
+    parents: tuple[str, ...]
+    message: str
+    at_s: int = 0
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Git:
+    """A repository: its git folder, and the work tree that belongs to it. Both are absolute paths."""
+
+    folder: Path
+    work_tree: Path
+
+    def ask(
+        self,
+        command: Command,
+        *arguments: str,
+        stdin: bytes = b"",
+        most_bytes: int = MAX_BYTES,
+        timeout_s: float = TIMEOUT_S,
+        cut: bool = False,
+    ) -> bytes | None:
+        """What a plumbing command prints; None = no answer.
+
+        Args:
+            command: the command.
+            arguments: its arguments. What comes from a repository belongs behind `--` or into `stdin`.
+            stdin: its input.
+            most_bytes: an answer that is longer is no answer.
+            timeout_s: how long git may take.
+            cut: return the beginning of a longer answer.
+        """
+        program = shutil.which("git")
+        # A relative path would lie in the folder that is looked at.
+        if program is None or not Path(program).is_absolute():
+            return None
+        safe = ("--no-ext-diff", "--no-textconv") if command == "diff-tree" else ()
+        place = (f"--git-dir={self.folder}", f"--work-tree={self.work_tree}")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        with tempfile.TemporaryFile() as given:
+            given.write(stdin)
+            given.seek(0)
+            try:
+                process = subprocess.Popen(
+                    [program, *_OPTIONS, *place, command, *safe, *arguments],
+                    stdin=given,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    cwd=self.work_tree,
+                    env=environment | _ENVIRONMENT,
+                    **group_options(),
+                )
+            except (OSError, ValueError):
+                return None
+            late = Timer(timeout_s, process.kill)
+            late.daemon = True
+            late.start()
+            with process:
+                assert process.stdout is not None
+                out = process.stdout.read(most_bytes + 1)
+                whole = len(out) <= most_bytes
+                if not whole:
+                    process.kill()
+            late.cancel()
+        if not whole:
+            return out[:most_bytes] if cut else None
+        return out if process.returncode == 0 else None
+
+    def commits(
+        self, *revisions: str, most: int, options: Iterable[str] = (), stdin: bytes = b""
+    ) -> tuple[Commit, ...] | None:
+        """At most `most` commits, in the order of `git rev-list`; None = they cannot be read."""
+        out = self.ask(
+            "rev-list",
+            f"--format={_FIELDS}",
+            "--encoding=UTF-8",
+            f"-n{most}",
+            *options,
+            *revisions,
+            "--",
+            stdin=stdin,
+        )
+        return None if out is None else tuple(_commits(out.decode("utf-8", "replace")))
+
+    def objects(self, names: Iterable[bytes]) -> dict[bytes, bytes | None] | None:
+        """The bytes of each object, by the name it was asked by; None in it = it is not here. None = no answer."""
+        asked = tuple(dict.fromkeys(names))
+        if any(b"\n" in name for name in asked):
+            return None
+        out = self.ask("cat-file", "--batch", stdin=b"".join(name + b"\n" for name in asked))
+        if out is None:
+            return None
+        found: dict[bytes, bytes | None] = {}
+        at = 0
+        for name in asked:
+            end = out.find(b"\n", at)
+            size = out[at:end].rpartition(b" ")[2]
+            at = end + 1
+            found[name] = out[at : at + int(size)] if size.isdigit() else None
+            at += int(size) + 1 if size.isdigit() else 0
+        return found
+
+
+def _commits(text: str) -> Iterator[Commit]:
+    fields = iter(text.split("\0"))
+    for head, parents, at_s, author, message in zip(fields, fields, fields, fields, fields, strict=False):
+        name = head.rpartition("\n")[2]  # before the id, git writes a line of its own
+        yield Commit(
+            id=name,
+            parents=tuple(parents.split()),
+            message=message,
+            at_s=int(at_s) if at_s.isdigit() else 0,
+            author=author,
+        )
