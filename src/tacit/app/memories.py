@@ -200,7 +200,7 @@ class Memories:
 
         `confirms` False = an agent's hand, which leaves status and tier as they are.
 
-        It then holds on all branches if `all_branches` is set, if its branch is gone, or if its new kind or scope is not about the code of a project.
+        It then holds on all branches if `all_branches` is set, if its branch is gone, or if its new scope is not within a project.
 
         Raises:
             InvalidInput: if it is retired or superseded, the text is empty or too long, or the sensitivity cannot be kept.
@@ -212,7 +212,6 @@ class Memories:
         redactor = self._parts.redactor.at(scope or memory.scope)
         _refuse_secrets(redactor, when=when)
         named_kind = self._parts.kinds.get(kind) if kind else None
-        speaks_of_code = (named_kind is None or named_kind.of_branch) and (scope or memory.scope).project_id
         text = memory.content
         if content is not None:
             text = _checked(content, redactor)
@@ -240,7 +239,7 @@ class Memories:
             entities=link_entities(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
             updated_at_ms=now,
-            branch=_until_gone(memory) if speaks_of_code and not all_branches else None,
+            branch=_until_gone(memory) if (scope or memory.scope).project_id and not all_branches else None,
         )
 
     def supersede(

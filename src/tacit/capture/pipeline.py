@@ -738,11 +738,9 @@ class CapturePipeline:
         )
         if not isinstance(prepared, Memory):
             return [prepared], note_id
-        # A note tells of the work on this branch.
-        prepared = replace(prepared, branch=place.branch)
         if old is None:
             return [Add(memory=prepared, reason=ChangeReason(cause=ChangeCause.SESSION_NOTE))], prepared.id
-        if old.content == prepared.content and old.branch_name == prepared.branch_name:
+        if old.content == prepared.content and old.branch is None:
             return [], note_id
         again = replace(
             prepared, id=old.id, created_at_ms=old.created_at_ms, validity=old.validity, pinned=old.pinned

@@ -9,6 +9,7 @@ most 1; what is said again gains when it is merged (`reconcile`). `ambient` take
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -29,6 +30,7 @@ from tacit.safety.danger import danger_of
 from tacit.safety.redact import TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words
 from tacit.safety.trust import may_store_as
+from tacit.text.lazy_regex import lazy_regex
 
 Judge = Literal["kind", "typed", "ambient"]
 
@@ -72,13 +74,11 @@ def importance_of(draft: Draft, kind: Kind, judge: Judge) -> float:
     return round(min(1.0, value), 4)
 
 
-WAY_OF_WORKING = frozenset({
-    "commit", "push", "open_or_update_pr", "merge_rebase", "release", "review_code", "address_review", "create_task",
-    "update_task", "workspace_session", "delegate_agent",
-})  # fmt: skip
-"""Action classes in which no code is written. A decision that applies mainly to one of them is about the way of working and holds on all branches."""
-LEAST_WEIGHT = 0.5
-"""Least weight of that action. On fourteen invented decisions, it separated the five about the way of working from the others."""
+_THIS_BRANCH = lazy_regex(
+    r"\b(?:on|in|for|within) (?:this|the (?:current|present)) (?:git |feature )?branch\b|\b(?:auf|in|für) (?:diesem|diesen) (?:branch|zweig)\b"
+    r"|\b(?:sur|dans|pour) cette branche\b|\ben esta rama\b|\b(?:in|su) questo (?:branch|ramo)\b|\b(?:neste|nesse) (?:branch|ramo)\b",
+    re.IGNORECASE,
+)
 MAX_CHARS = 2000
 """A statement of more characters is a document, not a memory."""
 _MAX_SPAN = 600
@@ -99,7 +99,7 @@ class Preparer:
     accept_from: float = 0.0
     """Least confidence of what is learned unasked; below it a statement waits for the user."""
     branches: bool = True
-    """Whether statements about the code are bound to the branch that they were said on."""
+    """Whether a statement that names the checked-out branch is bound to it."""
 
     def prepare(self, draft: Draft) -> Memory | Skip:
         """Make the memory that `draft` asks for.
@@ -145,7 +145,7 @@ class Preparer:
             tokens=self.tokens.count(content),
             pinned=draft.pinned,
             proofs=0 if draft.proofs and danger_of(content) else draft.proofs,
-            branch=self._branch_of(draft, kind, trigger),
+            branch=self._branch_of(draft, content),
         )
 
     def _doubted(self, draft: Draft) -> bool:
@@ -153,16 +153,29 @@ class Preparer:
         stated = draft.explicit and draft.provenance.tier is not TrustTier.ASSISTANT
         return not stated and draft.confidence < self.accept_from
 
-    def _branch_of(self, draft: Draft, kind: Kind, trigger: Trigger) -> LearnedOn | None:
-        """The unmerged branch to bind a statement to; None = it holds on all branches, because it is not about the project's code."""
-        if draft.branch is None or not (self.branches and kind.of_branch and draft.scope.project_id):
+    def _branch_of(self, draft: Draft, content: str) -> LearnedOn | None:
+        """The unmerged branch to bind a statement to; None = it holds on all branches, because its words do not name the branch."""
+        if draft.branch is None or not (self.branches and draft.scope.project_id):
             return None
-        action, weight = max(trigger.actions, key=lambda pair: (pair[1], pair[0]), default=("", 0.0))
-        return None if action in WAY_OF_WORKING and weight >= LEAST_WEIGHT else draft.branch
+        return draft.branch if names_branch(content, draft.branch.name) else None
 
     def redact(self, text: str, scope: Scope) -> str:
         """`text` without secrets and personal data, as the settings of `scope` say."""
         return self.redactor.at(scope).redact(text).text
+
+
+def names_branch(content: str, name: str) -> bool:
+    """Whether a statement says in so many words that it holds on the branch `name`, which is checked out.
+
+    It says "on this branch", "on feat/queue we ..." or "on the queue branch". A name that is one plain word counts only beside the
+    word "branch": "we charge a fee on payments" does not speak of the branch `payments`.
+    """
+    if _THIS_BRANCH.search(content):
+        return True
+    quoted = rf"[`'\"]?{re.escape(name)}[`'\"]?(?![\w/-]|\.\w)"
+    beside = rf"\b(?:branch|zweig|branche|rama|ramo) {quoted}|(?<![\w/.-])[`'\"]?{quoted} (?:git |feature )?branch\b"
+    alone = rf"|\b(?:on|in|auf|sur|en|em|su) {quoted}" if re.search(r"[/_\d-]", name) else ""
+    return bool(re.search(beside + alone, content, re.IGNORECASE))
 
 
 def offset_at(at_ms: int, clock: Clock) -> int:

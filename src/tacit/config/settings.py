@@ -549,7 +549,7 @@ class CaptureSettings(_Section):
     )
     branches: bool = Field(
         default=True,
-        description="what is learned about the code on an unmerged branch holds only on that branch until it is merged; see docs/guide/branches.md",
+        description="what names the unmerged branch that is checked out holds only on that branch until it is merged; see docs/guide/branches.md",
     )
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are learned without a request; empty = all of them"

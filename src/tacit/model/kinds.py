@@ -35,7 +35,6 @@ class Kind:
         always: applies whatever is being done.
         from_tools: tool output may become a memory of this kind.
         describes_code: says what a file holds, so that a changed file makes it doubtful.
-        of_branch: describes the code as it is, was or will be. If it is learned on an unmerged branch, it holds only on that branch until the merge.
         explains_errors: its first side is a symptom, its second one the cause or the fix.
         is_symptom, is_result: of one exchange of a session, what went wrong, or what came of it.
         action_worth: how much a memory of this kind is worth at the moment of acting, 0-1; None = by its nature.
@@ -60,7 +59,6 @@ class Kind:
     always: bool = False
     from_tools: bool = False
     describes_code: bool = False
-    of_branch: bool = False
     explains_errors: bool = False
     is_symptom: bool = False
     is_result: bool = False
@@ -104,7 +102,7 @@ BUILTIN: tuple[Kind, ...] = (
         actions=(("edit_code", 0.55), ("review_code", 0.3)), breadth=0.4,
     ),
     Kind(
-        name="decision", label="Decision", prefix="DEC", importance=0.8, standing=True, is_result=True, of_branch=True,
+        name="decision", label="Decision", prefix="DEC", importance=0.8, standing=True, is_result=True,
         description="what was chosen, with the reason",
         actions=(("edit_code", 0.5), ("implement_feature", 0.4), ("plan_or_spec", 0.35)), breadth=0.25,
     ),
@@ -121,12 +119,12 @@ BUILTIN: tuple[Kind, ...] = (
     ),
     Kind(
         name="fact", label="Fact", prefix="FACT", importance=0.5, half_life_days=180, description="how something is",
-        describes_code=True, of_branch=True, is_symptom=True, action_worth=0.65, breadth=0.1,
+        describes_code=True, is_symptom=True, action_worth=0.65, breadth=0.1,
         actions=(("edit_code", 0.38), ("explain_code", 0.32), ("debug_investigate", 0.25), ("answer_question", 0.15)),
     ),
     Kind(
         name="file_context", label="File", prefix="FILE", importance=0.5, half_life_days=90,
-        description="what a file or folder is for", separate=True, describes_code=True, of_branch=True, is_result=True,
+        description="what a file or folder is for", separate=True, describes_code=True, is_result=True,
         action_worth=0.5, breadth=0.2,
         actions=(("edit_code", 0.58), ("explain_code", 0.42), ("implement_feature", 0.2)),
     ),
@@ -143,7 +141,7 @@ BUILTIN: tuple[Kind, ...] = (
     ),
     Kind(
         name="outcome", label="Outcome", prefix="OUT", importance=0.4, half_life_days=30, episodic=True,
-        offered=False, is_result=True, of_branch=True, breadth=-0.1,
+        offered=False, is_result=True, breadth=-0.1,
         actions=(("edit_code", 0.5), ("explain_code", 0.25), ("answer_question", 0.2)),
     ),
     Kind(

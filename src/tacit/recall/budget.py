@@ -31,7 +31,7 @@ DEFAULT_WINDOW_TOKENS = 200_000
 MOST_USAGE_CUT = 0.25
 _NO_SHARES: Mapping[str, float] = {}
 
-Order = Callable[[Sequence[Candidate], Collection[str]], tuple[Candidate, ...]]
+Order = Callable[[Sequence[Candidate]], tuple[Candidate, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,6 @@ class Allowance:
         tokens: budget of the whole block.
         frame_tokens: what the frame of the block costs.
         max_items: most memories.
-        pinned_kinds: kinds that come first.
         order: name in `ORDERS`.
         shares: slot (a kind, a scope's kind, a band) -> share of `tokens` kept for it; empty = nothing is shared out.
         hand_on: whether what slots leave unused goes to the others; else they get the unallotted rest only.
@@ -51,7 +50,6 @@ class Allowance:
     tokens: int
     frame_tokens: int
     max_items: int
-    pinned_kinds: tuple[str, ...] = ()
     order: str = "diverse"
     shares: Mapping[str, float] = field(default_factory=dict[str, float])
     hand_on: bool = True
@@ -128,7 +126,6 @@ def pack_candidates(
         tokens=query.budget_tokens if tokens is None else tokens,
         frame_tokens=state.frame_tokens,
         max_items=usual if most is None else most,
-        pinned_kinds=settings.pinned_kinds,
         order=AS_RANKED if ranked else (state.from_pool and state.start_pool.order) or settings.order,
         shares=getattr(settings.allot, query.surface.value, _NO_SHARES),
         hand_on=settings.allot.hand_on,
@@ -159,7 +156,7 @@ def pack(
         cost: tokens of one rendered line for (candidate, text).
         text: the words of a memory that a line shows.
     """
-    ordered = ORDERS[allowance.order](candidates, allowance.pinned_kinds)
+    ordered = ORDERS[allowance.order](candidates)
     room = _RemainingBudget(
         left=allowance.tokens - allowance.frame_tokens,
         slots={slot: int(share * allowance.tokens) for slot, share in allowance.shares.items()},
@@ -265,7 +262,7 @@ def adjusted_budget(
     return min(base, max(least, int(budget)))
 
 
-def diversified(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()) -> tuple[Candidate, ...]:
+def diversified(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """Order by value with diversity: pinned first, then relevance * 0.85 ** (how many of its kind came before)."""
     count_by_kind: dict[str, int] = {}
     valued: list[tuple[bool, float, float, tuple[int, tuple[int, ...]], Candidate]] = []
@@ -274,14 +271,12 @@ def diversified(candidates: Sequence[Candidate], pinned_kinds: Collection[str] =
         count = count_by_kind.get(memory.kind, 0)
         count_by_kind[memory.kind] = count + 1
         value = candidate.relevance * DIVERSITY**count
-        valued.append(
-            (not _first(candidate, pinned_kinds), -value, -candidate.fused, memory.newest_first, candidate)
-        )
+        valued.append((not _first(candidate), -value, -candidate.fused, memory.newest_first, candidate))
     valued.sort(key=lambda entry: entry[:4])
     return tuple(entry[4] for entry in valued)
 
 
-def one_of_each(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()) -> tuple[Candidate, ...]:
+def one_of_each(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """Order for breadth: pinned first, then the best of every kind, then the rest by relevance.
 
     Source: the typed seed, section 5.3 (at least one from each type, if possible).
@@ -290,20 +285,20 @@ def one_of_each(candidates: Sequence[Candidate], pinned_kinds: Collection[str] =
     ranked: list[tuple[bool, bool, int, Candidate]] = []
     for rank, candidate in enumerate(_by_relevance(candidates)):
         kind = candidate.memory.kind
-        ranked.append((not _first(candidate, pinned_kinds), kind in seen_kinds, rank, candidate))
+        ranked.append((not _first(candidate), kind in seen_kinds, rank, candidate))
         seen_kinds.add(kind)
     ranked.sort(key=lambda entry: entry[:3])
     return tuple(entry[3] for entry in ranked)
 
 
-def by_value(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()) -> tuple[Candidate, ...]:
+def by_value(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """Order by relevance alone, pinned first."""
-    return tuple(sorted(_by_relevance(candidates), key=lambda c: not _first(c, pinned_kinds)))
+    return tuple(sorted(_by_relevance(candidates), key=lambda c: not _first(c)))
 
 
-def as_ranked(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()) -> tuple[Candidate, ...]:
+def as_ranked(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """The order given, pinned first."""
-    return tuple(sorted(candidates, key=lambda c: not _first(c, pinned_kinds)))
+    return tuple(sorted(candidates, key=lambda c: not _first(c)))
 
 
 ORDERS: dict[str, Order] = {
@@ -318,9 +313,8 @@ def _by_relevance(candidates: Sequence[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda c: (-c.relevance, -c.fused, c.memory.newest_first))
 
 
-def _first(candidate: Candidate, pinned_kinds: Collection[str]) -> bool:
-    memory = candidate.memory
-    return memory.pinned or memory.kind in pinned_kinds or PINNED in candidate.reasons
+def _first(candidate: Candidate) -> bool:
+    return candidate.memory.pinned or PINNED in candidate.reasons
 
 
 def _fitted(

@@ -20,7 +20,6 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Contradict, Draft, Edit, Merge, Supersede
 from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
-from tacit.model.trigger import Trigger
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.providers.clock import FakeClock
 from tacit.session.branches import WorkTree, commit_at, work_tree_of
@@ -33,6 +32,7 @@ SCOPE = project_scope("shop-1")
 HERE = LearnedOn(name="topic", commit="a" * 40)
 OLD = "We use RabbitMQ for the job queue"
 NEW = "We use Redis for the job queue instead of RabbitMQ"
+SAID = "On the topic branch we use Redis for the job queue"
 UNSEEN = BranchState()
 
 
@@ -403,38 +403,43 @@ def listed(store: InMemoryStore, **where) -> dict[str, Memory]:
 
 
 @pytest.mark.parametrize(
-    ("given", "bound"),
+    "kind", ["decision", "fact", "file_context", "outcome", "preference", "error_pattern"]
+)
+@pytest.mark.parametrize(
+    ("content", "name", "bound"),
     [
-        ({"kind": "decision"}, True),
-        ({"kind": "fact"}, True),
-        ({"kind": "file_context"}, True),
-        ({"kind": "outcome"}, True),
-        ({"kind": "preference"}, False),
-        ({"kind": "correction"}, False),
-        ({"kind": "error_pattern"}, False),
-        ({"kind": "todo"}, False),
-        ({"kind": "fact", "scope": UNIVERSAL}, False),
-        ({"kind": "decision", "trigger": Trigger(actions=(("commit", 1.0),), maker="user")}, False),
-        ({"kind": "decision", "trigger": Trigger(actions=(("commit", 0.3),), maker="user")}, True),
-        (
-            {
-                "kind": "decision",
-                "trigger": Trigger(actions=(("edit_code", 1.0), ("commit", 0.9)), maker="user"),
-            },
-            True,
-        ),
+        ("On this branch the worker reads from a stream.", "topic", True),
+        ("In diesem Branch läuft der Worker mit Streams.", "topic", True),
+        ("On feat/stream-worker we read from a stream.", "feat/stream-worker", True),
+        ("We read from a stream in `feat/stream-worker`.", "feat/stream-worker", True),
+        ("The topic branch reads from a stream.", "topic", True),
+        ("The branch topic reads from a stream.", "topic", True),
+        ("The worker reads from a stream.", "topic", False),
+        ("We charge a fee on payments.", "payments", False),
+        ("Stay on topic in answers.", "topic", False),
+        ("On feat/stream-worker-2 we read from a stream.", "feat/stream-worker", False),
+        ("On feat/other we read from a stream.", "feat/stream-worker", False),
+        ("Delete this branch after the merge.", "topic", False),
+        ("Run make seed before each push.", "feat", False),
     ],
 )
-def test_what_speaks_of_the_code_is_bound_and_nothing_else(store, given, bound):
-    make_pipeline(store, FakeClock(now_ms=NOW)).store_drafts([draft("X is Y.", branch=HERE, **given)])
+def test_only_what_names_the_branch_is_bound_whatever_its_kind(store, kind, content, name, bound):
+    branch = LearnedOn(name=name, commit="a" * 40)
+    make_pipeline(store, FakeClock(now_ms=NOW)).store_drafts([draft(content, kind=kind, branch=branch)])
     (only,) = listed(store).values()
-    assert (only.branch == HERE) is bound
+    assert (only.branch == branch) is bound
+
+
+def test_what_holds_in_all_projects_is_bound_to_no_branch(store):
+    made = draft("On this branch we squash.", scope=UNIVERSAL, branch=HERE)
+    make_pipeline(store, FakeClock(now_ms=NOW)).store_drafts([made])
+    assert listed(store)["On this branch we squash."].branch is None
 
 
 def test_where_the_setting_is_off_nothing_is_bound(store):
     pipeline = make_pipeline(store, FakeClock(now_ms=NOW), settings=CaptureSettings(branches=False))
-    pipeline.store_drafts([draft("X is Y.", branch=HERE)])
-    assert listed(store)["X is Y."].branch is None
+    pipeline.store_drafts([draft("On this branch X is Y.", branch=HERE)])
+    assert listed(store)["On this branch X is Y."].branch is None
 
 
 def look(store: InMemoryStore, project: ProjectRecord, at: int = NOW + 60_000):
@@ -449,14 +454,20 @@ def learn(
         pipeline.store_drafts([draft(content, branch=branch, **fields)])
 
 
-def test_a_merge_ends_what_the_branch_replaced_and_says_why(store, project, topic):
+def replace_old(store: InMemoryStore) -> None:
+    """State `OLD` everywhere, then `SAID` in its place on the branch."""
     learn(store, OLD, branch=None, at=NOW)
-    learn(store, NEW)
+    pipeline = make_pipeline(store, FakeClock(now_ms=NOW + 10))
+    pipeline.store_in_place(draft(SAID, branch=HERE), [listed(store)[OLD]], spoken_of=())
+
+
+def test_a_merge_ends_what_the_branch_replaced_and_says_why(store, project, topic):
+    replace_old(store)
     assert BRANCHES.read(store, "shop-1")["topic"].replaced == (listed(store)[OLD].id,)
     assert look(store, project).changes == ()
     topic.git("merge", "-q", "--no-ff", "topic")
     look(store, project)
-    old, new = listed(store)[OLD], listed(store)[NEW]
+    old, new = listed(store)[OLD], listed(store)[SAID]
     assert (old.status, old.validity.superseded_by) == ("superseded", new.id)
     assert (new.status, new.branch) == ("active", None)
     newest = store.recorded(scope=store.scopes(), limit=1, memory_id=new.id)[0]
@@ -469,8 +480,8 @@ def test_a_merge_ends_what_the_branch_replaced_and_says_why(store, project, topi
 
 
 def test_a_merge_joins_what_the_project_says_already(store, project, topic):
-    learn(store, NEW)
-    learn(store, NEW, branch=None, at=NOW + 90_000)
+    learn(store, SAID)
+    learn(store, SAID, branch=None, at=NOW + 90_000)
     assert len(store.list_memories(MemoryFilter(), scope=store.scopes(), limit=9)) == 2
     topic.git("merge", "-q", "--no-ff", "topic")
     look(store, project, at=NOW + 200_000)
@@ -479,69 +490,55 @@ def test_a_merge_joins_what_the_project_says_already(store, project, topic):
 
 
 def test_a_merge_asks_where_the_default_branch_has_said_otherwise_since(store, project, topic):
-    learn(store, NEW)
+    learn(store, SAID)
     learn(store, "We no longer use Redis for the job queue", branch=None, at=NOW + 90_000)
     topic.git("merge", "-q", "--no-ff", "topic")
     look(store, project, at=NOW + 200_000)
     assert {m.status for m in listed(store).values()} == {"active"}
-    assert listed(store)[NEW].branch is None
-
-
-def test_two_statements_of_a_branch_are_released_in_their_order(store, project, topic):
-    learn(store, "The port is 8080", branch=None, at=NOW)
-    learn(store, "The port is now 9090", at=NOW + 10)
-    learn(store, "The port is now 7070", at=NOW + 20)
-    topic.git("merge", "-q", "--no-ff", "topic")
-    look(store, project)
-    statuses = {content: m.status for content, m in listed(store).items()}
-    assert statuses == {
-        "The port is 8080": "superseded",
-        "The port is now 9090": "superseded",
-        "The port is now 7070": "active",
-    }
+    assert listed(store)[SAID].branch is None
 
 
 def test_a_branch_that_is_gone_asks_of_what_stands_and_lets_the_rest_fade(store, project, topic):
-    learn(store, NEW)
-    learn(store, "The queue was moved in one step.", kind="outcome", at=NOW + 20)
+    learn(store, SAID)
+    learn(store, "On this branch the queue was moved in one step.", kind="outcome", at=NOW + 20)
     look(store, project)
     topic.git("branch", "-q", "-D", "topic")
     look(store, project)
     after = listed(store)
-    assert (after[NEW].status, after[NEW].branch.gone) == ("quarantined", True)
-    told = after["The queue was moved in one step."]
+    assert (after[SAID].status, after[SAID].branch.gone) == ("quarantined", True)
+    told = after["On this branch the queue was moved in one step."]
     assert (told.status, told.branch.gone) == ("active", False)
     assert look(store, project).changes == ()
     topic.git("switch", "-q", "-c", "topic")
     look(store, project)
-    assert (listed(store)[NEW].status, listed(store)[NEW].branch.gone) == ("active", False)
+    assert (listed(store)[SAID].status, listed(store)[SAID].branch.gone) == ("active", False)
 
 
 def test_a_branch_that_was_asked_about_and_turns_out_to_be_merged_needs_no_answer(store, project, topic):
-    learn(store, NEW)
+    learn(store, SAID)
     look(store, project)
     tip = topic.git("rev-parse", "topic").strip()
     topic.git("branch", "-q", "-D", "topic")
     look(store, project)
-    assert listed(store)[NEW].status == "quarantined"
+    assert listed(store)[SAID].status == "quarantined"
     topic.git("merge", "-q", "--no-ff", "-m", "Bring it in", tip)
     look(store, project)
-    assert (listed(store)[NEW].status, listed(store)[NEW].branch) == ("active", None)
+    assert (listed(store)[SAID].status, listed(store)[SAID].branch) == ("active", None)
 
 
 def test_an_agents_word_goes_on_waiting_after_the_merge(store, project, topic):
     pipeline = make_pipeline(store, FakeClock(now_ms=NOW))
     word = replace(
-        draft(NEW, branch=HERE), provenance=Provenance(tier=TrustTier.IMPORT, source="mcp"), explicit=False
+        draft(SAID, branch=HERE), provenance=Provenance(tier=TrustTier.IMPORT, source="mcp"), explicit=False
     )
     pipeline.store_drafts([word])
     topic.git("merge", "-q", "--no-ff", "topic")
     look(store, project)
-    assert (listed(store)[NEW].status, listed(store)[NEW].branch) == ("quarantined", None)
+    assert (listed(store)[SAID].status, listed(store)[SAID].branch) == ("quarantined", None)
 
 
 def test_another_clone_of_the_repository_asks_nothing(store, project, topic, tmp_path):
-    learn(store, NEW)
+    learn(store, SAID)
     look(store, project)
     clone = tmp_path / "clone"
     subprocess.run(
@@ -550,42 +547,41 @@ def test_another_clone_of_the_repository_asks_nothing(store, project, topic, tmp
         capture_output=True,
     )
     assert look(store, replace(project, root=str(clone.resolve()))).changes == ()
-    assert listed(store)[NEW].status == "active"
+    assert listed(store)[SAID].status == "active"
 
 
 def test_a_renamed_branch_takes_its_memories_along(store, project, topic):
-    learn(store, OLD, branch=None, at=NOW)
-    learn(store, NEW)
+    replace_old(store)
     look(store, project)
     topic.git("branch", "-m", "topic", "renamed")
     look(store, project)
-    assert listed(store)[NEW].branch.name == "renamed"
+    assert listed(store)[SAID].branch.name == "renamed"
     (state,) = BRANCHES.read(store, "shop-1").values()
     assert state.ahead
     assert state.replaced == (listed(store)[OLD].id,)
 
 
 def test_what_the_user_took_back_stays_as_they_left_it(store, project, topic):
-    learn(store, NEW)
+    learn(store, SAID)
     topic.git("merge", "-q", "--no-ff", "topic")
     look(store, project)
-    bound = replace(listed(store)[NEW], branch=HERE)
+    bound = replace(listed(store)[SAID], branch=HERE)
     store.apply([Edit(memory=bound, reason=ChangeReason(cause=ChangeCause.UNDONE))])
     assert look(store, project).changes == ()
-    assert listed(store)[NEW].branch == HERE
+    assert listed(store)[SAID].branch == HERE
 
 
 def test_without_a_default_branch_or_git_nothing_is_looked_at(store, project, topic, tmp_path):
-    learn(store, NEW)
+    learn(store, SAID)
     topic.git("branch", "-m", "main", "work")
     assert look(store, project).changes == ()
     assert look(store, replace(project, root=str(tmp_path))).changes == ()
-    assert listed(store)[NEW].branch == HERE
+    assert listed(store)[SAID].branch == HERE
 
 
 def test_other_projects_are_left_alone(store, project, topic):
     other = project_scope("other-1")
-    learn(store, NEW, scope=other)
+    learn(store, SAID, scope=other)
     topic.git("merge", "-q", "--no-ff", "topic")
     look(store, project)
     (only,) = store.list_memories(MemoryFilter(), scope=ScopeFilter.of(other), limit=5)
