@@ -251,7 +251,7 @@ def test_what_was_pinned_by_hand_comes_before_the_pinned_kinds_once(open_workpla
 @acceptance("ambient", "P3", "CFG-pinned")
 def test_under_a_cap_the_rest_comes_by_relevance_and_not_by_its_kind(open_workplace):
     lab = open_workplace("ambient", recall={**PINNED, "pinned_limit": 1, "max_items": 2})
-    lab.know("tokens of the auth module want a test", "todo")
+    lab.know("tokens of the auth module want a test", "todo", days_ago=1)
     lab.know("Water the plants on Friday.", "todo")
     lab.know(ABOUT, "decision")
     given = lab.agent().prompt(ASK)
