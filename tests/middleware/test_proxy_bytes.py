@@ -14,6 +14,8 @@ import pytest
 
 from proxies import Api, RunningProxy, ScriptedMemory, api, proxy, without_blocks
 from tacit.errors import InvalidInput
+from tacit.proxy.app import _REPLACED
+from tacit.proxy.headers import end_to_end
 from tacit.proxy.upstreams import Upstreams
 
 ODD = (
@@ -259,7 +261,20 @@ def test_connections_stay_open_on_both_sides(running: RunningProxy, upstream: Ap
         ({"origin": "null"}, False),
         ({"host": "evil.example:8484"}, False),
         ({"origin": "http://localhost:5173"}, True),
-        ({"origin": "app://obsidian.md"}, True),
+        ({"origin": "http://127.0.0.1:3000", "sec-fetch-site": "same-site"}, True),
+        ({"origin": "app://obsidian.md"}, False),
+        ({"origin": "chrome-extension://abcdefgh"}, False),
+        ({"origin": "moz-extension://1-2-3"}, False),
+        ({"origin": "safari-web-extension://x"}, False),
+        ({"origin": "capacitor://localhost"}, False),
+        ({"origin": "vscode-webview://localhost"}, False),
+        ({"origin": "file://"}, False),
+        ({"origin": "file:///home/x.html"}, False),
+        ({"origin": ""}, False),
+        ({"origin": "localhost"}, False),
+        ({"sec-fetch-site": "cross-site"}, False),
+        ({"sec-fetch-site": "Cross-Site", "origin": "http://localhost:1"}, False),
+        ({"sec-fetch-site": "none"}, True),
         ({"host": "localhost:1"}, True),
         ({"x-tacit": "off"}, False),
     ],
@@ -269,6 +284,17 @@ def test_a_web_page_is_told_nothing(
 ) -> None:
     assert running.post("/v1/messages", SAID, **headers).status_code == 200
     assert (b"<tacit-memory" in upstream.arrived[-1].body) is remembers
+
+
+def test_our_headers_are_not_passed_on_however_they_are_written() -> None:
+    given = [
+        (b"X_Tacit", b"off"),
+        (b"x-tacit_session", b"s"),
+        (b"X-TACIT-PROJECT", b"p"),
+        (b"x_api_key", b"k"),
+        (b"Accept", b"a"),
+    ]
+    assert end_to_end(given, without=_REPLACED) == [(b"x_api_key", b"k"), (b"accept", b"a")]
 
 
 def test_a_request_says_to_which_api_it_goes() -> None:

@@ -87,8 +87,12 @@ def add(
     organization = team.partition("/")[0]
     if code := added["added"]["code"]:
         url = ask("GET", "/v1/sync")["sync"]["url"]
-        print_line("This account is new. To log in, they run this within an hour:")
+        print_line(
+            "Give them this code yourself: whoever has it is taken for them, for an hour. A new account logs in with it:"
+        )
         print_line(f"    tacit login {url} --code {code} --first")
+        print_line("Somebody who has the account already joins with it:")
+        print_line(f"    tacit team join {organization}:{code.rpartition('-')[2]}")
     if not member["joined"] and not _is_service(account):
         print_line(f"To receive what {organization} shares, they run: tacit team join {organization}")
 

@@ -24,7 +24,7 @@ HOP_BY_HOP = frozenset(
 )
 """Headers that belong to a single connection. Source: RFC 9110, section 7.6.1."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_WEB = ("http", "https", "")
+_PAGES_HERE = ("http", "https")
 
 
 def end_to_end(headers: RawHeaders, *, without: Collection[bytes] = ()) -> list[tuple[bytes, bytes]]:
@@ -37,7 +37,10 @@ def end_to_end(headers: RawHeaders, *, without: Collection[bytes] = ()) -> list[
         for option in value.split(b",")
     }
     return [
-        (name, value) for name, value in listed if name not in HOP_BY_HOP and name not in named | {*without}
+        (name, value)
+        for name, value in listed
+        # Servers may take `X_Tacit` for `X-Tacit`.
+        if name not in HOP_BY_HOP and name not in named and name.replace(b"_", b"-") not in without
     ]
 
 
@@ -47,15 +50,18 @@ def as_mapping(headers: RawHeaders) -> dict[str, str]:
 
 
 def from_a_web_page(headers: Mapping[str, str]) -> bool:
-    """Return whether a web page may have sent a request. Web pages must not get memories.
+    """Return whether a web page, a browser extension, or the web view of an app may have sent a request. They must not get memories.
 
-    A browser sends the origin of the page. After DNS rebinding to loopback, `Host` has the name of the web site.
+    A browser sends the origin of what it shows, with a scheme of its own for extensions, files and apps. After DNS rebinding to loopback, `Host` has the
+    name of the web site. Without an origin, `Sec-Fetch-Site` tells of a request across sites. A program that is no browser sends neither.
     """
     host = urlsplit(f"//{headers.get('host', '')}").hostname
     if host not in _LOOPBACK:
         return True
+    if headers.get("sec-fetch-site", "").strip().lower() == "cross-site":
+        return True
     origin = headers.get("origin")
     if origin is None:
         return False
-    parts = urlsplit("" if origin == "null" else origin)
-    return parts.scheme in _WEB and parts.hostname not in _LOOPBACK
+    parts = urlsplit(origin)
+    return parts.scheme not in _PAGES_HERE or parts.hostname not in _LOOPBACK

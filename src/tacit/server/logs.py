@@ -71,8 +71,18 @@ class Login:
 class Logs(Protocol):
     """Accounts and their logs. Methods that take a `who` expect a principal that `principal` returned; they raise `NotLoggedIn` if its account is gone."""
 
-    def add_account(self, account: str, *, now_ms: int) -> str:
-        """Create an invitation for one more device of an account, and return its code. A new account is created."""
+    def add_account(self, account: str, *, now_ms: int, same_person: bool = False) -> str:
+        """Create an invitation for one more device of an account, and return its code. A new account is created.
+
+        The name of a removed account stays taken: what it wrote stands under it. It is given again only to the `same_person`, with another secret.
+
+        Raises:
+            InvalidInput: the account was removed, and nobody says that this is the same person.
+        """
+        ...
+
+    def was_removed(self, account: str) -> bool:
+        """Return whether an account with this name was removed."""
         ...
 
     def has_account(self, account: str) -> bool:
@@ -84,7 +94,7 @@ class Logs(Protocol):
         ...
 
     def remove_account(self, account: str) -> int:
-        """Remove an account with everything that its devices sent. Return the number of entries.
+        """Remove an account with everything that its devices sent, but for its name. Return the number of entries.
 
         Raises:
             NotFound: there is no such account.
@@ -107,6 +117,10 @@ class Logs(Protocol):
         Raises:
             NotLoggedIn: the token is unknown, its device was revoked, or the device has not synced for `UNUSED_MS`.
         """
+        ...
+
+    def holds(self, who: Principal) -> bool:
+        """Return whether a device is still one of its account and not revoked."""
         ...
 
     def renew(self, who: Principal, device: str, signature: bytes, *, now_ms: int) -> LoggedIn:
@@ -147,7 +161,7 @@ class Logs(Protocol):
         ...
 
     def revoke(self, who: Principal, device: str, *, now_ms: int) -> None:
-        """Revoke a device: the server refuses its token from now on.
+        """Revoke a device: the server refuses its token from now on, and no open invitation of the account is valid any more.
 
         Raises:
             NotFound: the account has no such device.
@@ -301,14 +315,23 @@ class InMemoryLogs:
 
     def __init__(self) -> None:
         self._accounts: dict[str, _Account] = {}
+        self._removed: set[str] = set()
         self._lock = Lock()
 
-    def add_account(self, account: str, *, now_ms: int) -> str:
+    def add_account(self, account: str, *, now_ms: int, same_person: bool = False) -> str:
         """See `Logs`."""
         with self._lock:
+            if account in self._removed and not same_person:
+                raise removed_account(account)
+            self._removed.discard(account)
             code = new_code(account)
             self._accounts.setdefault(account, _Account()).invites[hash_of(code)] = now_ms + INVITE_MS
             return code
+
+    def was_removed(self, account: str) -> bool:
+        """See `Logs`."""
+        with self._lock:
+            return account in self._removed
 
     def has_account(self, account: str) -> bool:
         """See `Logs`."""
@@ -324,8 +347,9 @@ class InMemoryLogs:
         """See `Logs`."""
         with self._lock:
             removed = self._accounts.pop(account, None)
-        if removed is None:
-            raise unknown_account(account)
+            if removed is None:
+                raise unknown_account(account)
+            self._removed.add(account)
         return sum(map(len, removed.logs.values()))
 
     def log_in(self, login: Login, *, now_ms: int) -> LoggedIn:
@@ -369,6 +393,13 @@ class InMemoryLogs:
                 if used and device.view.revoked_at_ms is None and hmac.compare_digest(device.token, digest):
                     return Principal(account=name, device=device.view.device)
         raise not_logged_in()
+
+    def holds(self, who: Principal) -> bool:
+        """See `Logs`."""
+        with self._lock:
+            account = self._accounts.get(who.account)
+            device = account.devices.get(who.device) if account else None
+            return device is not None and device.view.revoked_at_ms is None
 
     def renew(self, who: Principal, device: str, signature: bytes, *, now_ms: int) -> LoggedIn:
         """See `Logs`."""
@@ -440,6 +471,7 @@ class InMemoryLogs:
                 raise unknown_device(device)
             known = account.devices[device]
             known.view = replace(known.view, revoked_at_ms=now_ms)
+            account.invites.clear()
 
 
 def wrong_code() -> NotLoggedIn:
@@ -474,6 +506,14 @@ def too_many_devices() -> SyncError:
 def known_device() -> SyncError:
     """Return the error for a login with the key of a device that already belongs to the account."""
     return SyncError("A device with this key is logged in already.")
+
+
+def removed_account(account: str) -> InvalidInput:
+    """Return the error for the name of an account that was removed."""
+    return InvalidInput(
+        f"The account {account} was removed, and its name stays taken: what it wrote still stands under it.",
+        hint=f"Choose another name. If this is the same person, the operator of the server runs `tacit-server invite {account} --same-person`.",
+    )
 
 
 def unknown_account(account: str) -> NotFound:

@@ -115,10 +115,21 @@ def migrate(
 def invite(
     account: Annotated[str, typer.Argument(help="Name of the account: letters, digits and hyphens.")],
     database: DatabaseUrl,
+    same_person: Annotated[
+        bool,
+        typer.Option(
+            "--same-person",
+            help="The account was removed, and this is the same person, with a new recovery phrase. What stands under the name is theirs again.",
+        ),
+    ] = False,
 ) -> None:
-    """Print a code with which a device of a person can log in once, within an hour. Creates the account if it does not exist."""
+    """Print a code with which a device of a person can log in once, within an hour. Creates the account if it does not exist.
+
+    The name of a removed account is refused: memories and requests of the person from before stand under it.
+    """
     with _opened(database) as (_, logs, _):
-        typer.echo(logs.add_account(checked_account(account), now_ms=int(time.time() * 1000)))
+        name = checked_account(account)
+        typer.echo(logs.add_account(name, now_ms=int(time.time() * 1000), same_person=same_person))
 
 
 @app.command()
@@ -127,7 +138,10 @@ def remove(
     database: DatabaseUrl,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove an account, its devices and everything that they sent, and its memberships in teams. The devices keep their own memories."""
+    """Remove an account, its devices and everything that they sent, and its memberships in teams. The devices keep their own memories.
+
+    The name stays taken: `invite --same-person` gives it back to the same person, and to nobody else.
+    """
     if not yes:
         _confirm(f"Remove the account {account} and everything that its devices sent?")
     with _opened(database) as (_, logs, teams):

@@ -28,6 +28,7 @@ from tacit.server.logs import (
     new_token,
     not_logged_in,
     other_secret,
+    removed_account,
     too_many_devices,
     unknown_account,
     unknown_device,
@@ -42,6 +43,12 @@ _KEY = "SELECT key FROM accounts WHERE tenant = %(tenant)s"
 _SET_KEY = """
     INSERT INTO accounts (tenant, key) VALUES (%(tenant)s, %(key)s)
     ON CONFLICT (tenant) DO UPDATE SET key = EXCLUDED.key"""
+_REMOVED = "removed"
+"""Stands in place of the key of an account that was removed; no key has this form."""
+_REOPEN = "DELETE FROM accounts WHERE tenant = %(tenant)s AND key = %(removed)s"
+_HOLDS = (
+    "SELECT device FROM devices WHERE tenant = %(tenant)s AND device = %(device)s AND revoked_at_ms IS NULL"
+)
 _ADD_INVITE = """
     INSERT INTO invites (tenant, code, until_ms) VALUES (%(tenant)s, %(code)s, %(until_ms)s)"""
 _DROP_OLD_INVITES = "DELETE FROM invites WHERE tenant = %(tenant)s AND until_ms < %(now_ms)s"
@@ -86,17 +93,18 @@ _REVOKE = """
     UPDATE devices SET revoked_at_ms = %(now_ms)s
     WHERE tenant = %(tenant)s AND device = %(device)s AND revoked_at_ms IS NULL"""
 
+_DROP_INVITES = "DELETE FROM invites WHERE tenant = %(tenant)s"
+
 _COUNT_ENTRIES = "SELECT count(*) FROM entries WHERE tenant = %(tenant)s"
 _REMOVE_ACCOUNT = (
     "DELETE FROM entries WHERE tenant = %(tenant)s",
     "DELETE FROM logs WHERE tenant = %(tenant)s",
     "DELETE FROM devices WHERE tenant = %(tenant)s",
-    "DELETE FROM invites WHERE tenant = %(tenant)s",
+    _DROP_INVITES,
     "DELETE FROM sso_links WHERE tenant = %(tenant)s",
     "DELETE FROM memberships WHERE tenant = %(tenant)s",
-    "DELETE FROM accounts WHERE tenant = %(tenant)s",
-    "DELETE FROM tenants WHERE tenant = %(tenant)s",
 )
+"""All of an account but its name: the tenant stays, and with it nobody else gets the name."""
 
 
 class PostgresLogs:
@@ -107,11 +115,15 @@ class PostgresLogs:
         self._connections = connections
         self._accounts: dict[str, Database] = {}
 
-    def add_account(self, account: str, *, now_ms: int) -> str:
+    def add_account(self, account: str, *, now_ms: int, same_person: bool = False) -> str:
         """See `Logs`."""
         code = new_code(account)
 
         def add(transaction: Transaction) -> None:
+            if same_person:
+                transaction.execute(_REOPEN, {"removed": _REMOVED})
+            elif _is_removed(transaction):
+                raise removed_account(account)
             transaction.execute(_DROP_OLD_INVITES, {"now_ms": now_ms})
             transaction.execute(_ADD_INVITE, {"code": hash_of(code), "until_ms": now_ms + INVITE_MS})
 
@@ -120,7 +132,13 @@ class PostgresLogs:
 
     def has_account(self, account: str) -> bool:
         """See `Logs`."""
-        return self._known(account) is not None
+        database = self._known(account)
+        return database is not None and not database.reading(_is_removed)
+
+    def was_removed(self, account: str) -> bool:
+        """See `Logs`."""
+        database = self._known(account)
+        return database is not None and database.reading(_is_removed)
 
     def is_new(self, account: str) -> bool:
         """See `Logs`."""
@@ -131,20 +149,18 @@ class PostgresLogs:
         """See `Logs`."""
         database = self._known(account)
         if database is None:
-            # An earlier removal may have been interrupted before its last step.
-            self._connections.forget(account_tenant(account))
             raise unknown_account(account)
 
         def remove(transaction: Transaction) -> int:
+            if _is_removed(transaction):
+                raise unknown_account(account)
             count = transaction.number(_COUNT_ENTRIES)
             for statement in _REMOVE_ACCOUNT:
                 transaction.execute(statement)
+            transaction.execute(_SET_KEY, {"key": _REMOVED})
             return count
 
-        count = database.writing(remove, durable=True, alone=True)
-        self._accounts.pop(account, None)
-        self._connections.forget(account_tenant(account))
-        return count
+        return database.writing(remove, durable=True, alone=True)
 
     def log_in(self, login: Login, *, now_ms: int) -> LoggedIn:
         """See `Logs`."""
@@ -178,6 +194,12 @@ class PostgresLogs:
         if row is None:
             raise not_logged_in()
         return Principal(account=name, device=str(row[0]))
+
+    def holds(self, who: Principal) -> bool:
+        """See `Logs`."""
+        database = self._known(who.account)
+        values = {"device": who.device}
+        return database is not None and database.reading(lambda t: t.row(_HOLDS, values)) is not None
 
     def renew(self, who: Principal, device: str, signature: bytes, *, now_ms: int) -> LoggedIn:
         """See `Logs`."""
@@ -281,6 +303,7 @@ class PostgresLogs:
             if transaction.row(_NAME, {"device": device}) is None:
                 raise unknown_device(device)
             transaction.execute(_REVOKE, {"device": device, "now_ms": now_ms})
+            transaction.execute(_DROP_INVITES)  # nobody knows which of them the device made
 
         self._writing(who, refuse)
 
@@ -313,6 +336,11 @@ class PostgresLogs:
 def account_tenant(account: str) -> str:
     """Return the name of the tenant of an account."""
     return f"account:{account}"
+
+
+def _is_removed(transaction: Transaction) -> bool:
+    row = transaction.row(_KEY)
+    return row is not None and row[0] == _REMOVED
 
 
 def _heads(transaction: Transaction) -> dict[str, int]:

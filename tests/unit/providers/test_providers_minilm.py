@@ -116,8 +116,27 @@ def test_a_failed_load_is_tried_again(tmp_path: Path) -> None:
     embedder = MiniLM(folder=tmp_path)
     with pytest.raises(ProviderError):
         embedder.embed(["x"])
-    for name in ("model.onnx", "vocab.txt"):
+    for name in ("model.onnx", "vocab.txt", "manifest.json"):
         shutil.copy(FOLDER / name, tmp_path)
+    assert embedder.embed(["x"]).shape == (1, 384)
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "numpy"])
+@pytest.mark.parametrize("name", ["model.onnx", "vocab.txt"])
+def test_a_file_that_is_not_the_released_one_is_refused(tmp_path: Path, runtime: str, name: str) -> None:
+    for each in ("model.onnx", "vocab.txt", "manifest.json"):
+        shutil.copy(FOLDER / each, tmp_path)
+    content = bytearray((FOLDER / name).read_bytes())
+    content[-100] ^= 1  # a weight, or a letter of a word: it loads as well as before
+    (tmp_path / name).write_bytes(content)
+    embedder = MiniLM(folder=tmp_path, runtime=runtime)
+    embedder.warm()
+    for _ in range(2):
+        with pytest.raises(ProviderError, match="not the file that Tacit was released with") as caught:
+            embedder.embed(["x"])
+        assert name in caught.value.message
+        assert "Reinstall Tacit" in caught.value.hint
+    shutil.copy(FOLDER / name, tmp_path)
     assert embedder.embed(["x"]).shape == (1, 384)
 
 
@@ -155,7 +174,7 @@ def test_onnxruntime_reports_nothing_to_its_makers(tmp_path: Path):
 
 
 def test_a_folder_without_the_file_of_axes_gives_the_same_vectors(tmp_path: Path, minilm: MiniLM) -> None:
-    for name in ("model.onnx", "vocab.txt"):
+    for name in ("model.onnx", "vocab.txt", "manifest.json"):
         shutil.copy(FOLDER / name, tmp_path)
     texts = [text for pair in RELATED for text in pair]
     assert np.array_equal(MiniLM(folder=tmp_path, runtime="onnxruntime").embed(texts), minilm.embed(texts))

@@ -5,9 +5,12 @@ In: texts. Out: unit vectors of 384 dimensions. Never downloads; loads at the fi
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -47,7 +50,7 @@ class MiniLM:
         self._folder = folder
         self._runtime: Runtime = runtime
         self._lock = threading.Lock()
-        self._loaded: tuple[WordPiece, Forward] | None = None
+        self._loaded: tuple[WordPiece, Forward, Future[None]] | None = None
         self._tokens: StaticTokens | None = None
 
     @property
@@ -72,12 +75,18 @@ class MiniLM:
         """Unit float32 vectors, shape (len(texts), 384); of each text the first 254 tokens count.
 
         Raises:
-            ProviderError: if the model cannot be loaded.
+            ProviderError: if the model cannot be loaded, or is not the one that was released.
         """
         out = np.empty((len(texts), IDENTITY.dimensions), dtype=np.float32)
         if not texts:
             return out
-        tokenizer, forward = self._load()
+        tokenizer, forward, checked = self._load()
+        try:
+            checked.result()
+        except ProviderError:
+            _loaded.cache_clear()
+            self._loaded = None
+            raise
         done: dict[str, Vectors] = {}
         for row, text in enumerate(texts):
             vector = done.get(text)
@@ -92,13 +101,13 @@ class MiniLM:
 
     def _static(self) -> StaticTokens:
         if self._tokens is None:
-            tokenizer, _ = self._load()
+            tokenizer = self._load()[0]
             with self._lock:
                 if self._tokens is None:
                     self._tokens = _static_tokens(self._folder, tokenizer)
         return self._tokens
 
-    def _load(self) -> tuple[WordPiece, Forward]:
+    def _load(self) -> tuple[WordPiece, Forward, Future[None]]:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
@@ -107,9 +116,39 @@ class MiniLM:
 
 
 @lru_cache(maxsize=1)
-def _loaded(folder: Path, runtime: Runtime) -> tuple[WordPiece, Forward]:
-    """Tokenizer and model, one of them for a process: both may be used by many threads, and take 70 ms and 30 MB."""
-    return _read_tokenizer(folder), _make_forward(folder, runtime)
+def _loaded(folder: Path, runtime: Runtime) -> tuple[WordPiece, Forward, Future[None]]:
+    """Tokenizer and model, one of them for a process: both may be used by many threads, and take 70 ms and 30 MB.
+
+    The last value is the check of the files. It takes 16 ms beside the load; the first text waits for it, `warm` does not.
+    """
+    beside = ThreadPoolExecutor(1)
+    try:
+        checked = beside.submit(_check_files, folder)
+        return _read_tokenizer(folder), _make_forward(folder, runtime), checked
+    finally:
+        beside.shutdown(wait=False)
+
+
+def _check_files(folder: Path) -> None:
+    """Refuse files that are not those that the manifest names.
+
+    Raises:
+        ProviderError: a file is another one, or cannot be read.
+    """
+    try:
+        manifest: dict[str, object] = json.loads((folder / "manifest.json").read_bytes())
+        for name, key in (("model.onnx", "model_sha256"), ("vocab.txt", "vocab_sha256")):
+            with (folder / name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != manifest[key]:
+                raise ProviderError(
+                    f"{folder / name} is not the file that Tacit was released with: its SHA-256 is {found}, expected {manifest[key]}.",
+                    hint="It was damaged or exchanged. Reinstall Tacit.",
+                )
+    except (OSError, ValueError, LookupError) as error:
+        raise ProviderError(
+            f"The model in {folder} cannot be checked: {error}", hint="Reinstall Tacit."
+        ) from error
 
 
 @lru_cache(maxsize=1)

@@ -88,12 +88,12 @@ class SsoEndpoints:
             raise TooManyRequests("Too many logins were begun from this address.", code="sync_error")
         self._lately.add(address)
         # A device that is logged in links or renews its own account. An invalid token is refused and not ignored.
-        account = (await self._service.device(request)).account if "authorization" in request.headers else ""
+        by = await self._service.device(request) if "authorization" in request.headers else None
         asked = await read_body(request, BeginRequest)
         if not 0 < len(asked.device) <= MAX_DEVICE or not asked.device.isprintable():
             raise InvalidPayload(f"A device needs a name of at most {MAX_DEVICE} printable characters.")
         begun = await run_in_threadpool(
-            self._sso.begin, device=asked.device, address=address, account=account, now_ms=self._now_ms()
+            self._sso.begin, device=asked.device, address=address, by=by, now_ms=self._now_ms()
         )
         query = urlencode({"login": begun.login})
         return as_json(

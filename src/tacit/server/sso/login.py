@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tacit.backends.postgres.connection import Connections
 from tacit.capture.bootstrap.team_files import is_name
 from tacit.errors import NotPermitted, TacitError
-from tacit.server.logs import Logs
+from tacit.server.logs import Logs, Principal
 from tacit.server.sso.identities import Identities
 from tacit.server.sso.provider import Client, Provider
 from tacit.server.sso.rules import Claims, Rules, claims_of
@@ -61,14 +61,14 @@ class SingleSignOn:
         """Return the teams that the rules name and that do not exist."""
         return self._memberships.missing(self.settings.rules.teams())
 
-    def begin(self, *, device: str, address: str, account: str, now_ms: int) -> Begun:
+    def begin(self, *, device: str, address: str, by: Principal | None, now_ms: int) -> Begun:
         """Begin a login for a device; see `SignIns.begin`.
 
         Raises:
             SyncError: the provider cannot be reached, or there are too many unfinished logins.
         """
         self.provider.metadata()
-        return self._sign_ins.begin(device=device, address=address, account=account, now_ms=now_ms)
+        return self._sign_ins.begin(device=device, address=address, by=by, now_ms=now_ms)
 
     def show(self, login: str, browser: str, *, now_ms: int) -> Shown:
         """Return what a browser shows before a person confirms the login; see `SignIns.show`."""
@@ -127,8 +127,9 @@ class SingleSignOn:
             if account := self._identities.find(claims):
                 self._memberships.follow(account, {}, name=account, ends_at_ms=0, now_ms=now_ms)
             raise
-        if returned.account:
-            account = returned.account
+        if returned.by is not None:
+            account = returned.by.account
+            self._refuse_revoked(returned.by)
             self._identities.link(claims, account, now_ms=now_ms)
         else:
             account = self._identities.log_in(claims, now_ms=now_ms)
@@ -140,6 +141,13 @@ class SingleSignOn:
             now_ms=now_ms,
         )
         return account
+
+    def _refuse_revoked(self, who: Principal) -> None:
+        if not self._logs.holds(who):
+            raise NotPermitted(
+                "The device that began this login was revoked, or its account was removed.",
+                hint="Begin again on a device of yours: `tacit login URL --sso`.",
+            )
 
     def finish(self, login: str, secret: str, *, now_ms: int) -> SignInResult:
         """Return the result of a login to its device. A login that is done or refused is forgotten afterwards.

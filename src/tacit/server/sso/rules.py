@@ -111,9 +111,12 @@ class Rules:
         return tuple(sorted({grant.team for grant in self.grants if grant.team}))
 
     def _of_domain(self, claims: Claims) -> bool:
-        if claims.domain or claims.issuer == GOOGLE:
+        if (
+            claims.issuer == GOOGLE
+        ):  # elsewhere `hd` is a claim like any other, which people may be able to set
             return claims.domain.lower() in self.domains
-        return claims.email.rpartition("@")[2].lower() in self.domains
+        name, _, domain = claims.email.partition("@")  # one @: of two, nobody knows which one counts
+        return bool(name) and domain.lower() in self.domains
 
 
 def claims_of(told: Mapping[str, object], *, groups_claim: str) -> Claims:

@@ -16,7 +16,7 @@ from tacit.backends.postgres.connection import Connections, Database
 from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import NotLoggedIn, SyncError
 from tacit.model.ids import encode_base32
-from tacit.server.logs import hash_of
+from tacit.server.logs import Principal, account_of, hash_of
 
 LOGIN_MS = 600_000
 MAX_LOGINS = 10_000
@@ -91,12 +91,12 @@ class Agreed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
-    """A login whose browser returned from the provider. `login` = the stored hash of its id."""
+    """A login whose browser returned from the provider. `login` = the stored hash of its id; `by` = the device that began it to link its account, or None."""
 
     login: str
     nonce: str
     verifier: str
-    account: str
+    by: Principal | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +115,13 @@ class SignIns:
         """Store the logins with the provider `issuer` in the databases of `connections`."""
         self._database = Database(connections, provider_tenant(issuer))
 
-    def begin(self, *, device: str, address: str, account: str, now_ms: int) -> Begun:
+    def begin(self, *, device: str, address: str, by: Principal | None, now_ms: int) -> Begun:
         """Begin a login.
 
         Args:
             device: the name of the device; the browser shows it.
             address: the address of the device; the browser shows it.
-            account: the account of a device that is logged in, which is to be linked or renewed; "" = the device wants to join an account.
+            by: the device, if it is logged in and its account is to be linked or renewed; None = it wants to join an account.
             now_ms: the current time.
 
         Raises:
@@ -138,7 +138,7 @@ class SignIns:
             "login": hash_of(begun.login),
             "secret": hash_of(begun.secret),
             "code": begun.code,
-            "account": account,
+            "account": f"{by.account}.{by.device}" if by is not None else "",
             "device": device,
             "address": address,
             "until_ms": begun.until_ms,
@@ -163,7 +163,7 @@ class SignIns:
         row = self._database.reading(lambda transaction: transaction.row(_SHOW, values))
         if row is None:
             raise no_login()
-        return Shown(code=row[0], account=row[1], device=row[2], address=row[3])
+        return Shown(code=row[0], account=account_of(row[1], "."), device=row[2], address=row[3])
 
     def agree(self, login: str, browser: str, *, now_ms: int) -> Agreed:
         """Note that a person confirmed a login in a browser, to which the login then belongs. Return the values for the provider.
@@ -199,7 +199,9 @@ class SignIns:
             if row is None:
                 raise no_login()
             transaction.execute(_USE_STATE, {"login": row[0]})
-            return Returned(login=row[0], nonce=row[1], verifier=row[2], account=row[3])
+            account, _, device = str(row[3]).rpartition(".")
+            by = Principal(account=account, device=device) if account else None
+            return Returned(login=row[0], nonce=row[1], verifier=row[2], by=by)
 
         return self._write(use)
 

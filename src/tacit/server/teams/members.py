@@ -24,7 +24,17 @@ from tacit.model.shared import (
     may,
     organization_of,
 )
-from tacit.server.logs import ACCOUNT, Logs, Principal, check_account_name, hash_of, not_logged_in
+from tacit.server.logs import (
+    ACCOUNT,
+    INVITE_MS,
+    Logs,
+    Principal,
+    check_account_name,
+    hash_of,
+    new_code,
+    not_logged_in,
+    removed_account,
+)
 from tacit.server.postgres_logs import account_tenant
 from tacit.server.teams.access import OTHER_REVIEWERS, SERVER, SERVICE, Access, note, team_tenant
 from tacit.server.teams.checks import check_name, check_person, check_service_role, checked_role
@@ -34,16 +44,28 @@ MOST_DAYS = 366
 DAY_MS = 86_400_000
 
 _MEMBERS = """
-    SELECT principal, name, role, added_by, added_at_ms, joined_at_ms, greatest(until_ms, ends_at_ms) FROM members
+    SELECT principal, name, role, added_by, added_at_ms, joined_at_ms, CASE WHEN service OR token = '' THEN greatest(until_ms, ends_at_ms) ELSE 0 END FROM members
     WHERE tenant = %(tenant)s AND principal <> %(server)s ORDER BY name, principal"""
 _MEMBER = """
-    SELECT principal, name, role, added_by, added_at_ms, joined_at_ms, greatest(until_ms, ends_at_ms) FROM members
+    SELECT principal, name, role, added_by, added_at_ms, joined_at_ms, CASE WHEN service OR token = '' THEN greatest(until_ms, ends_at_ms) ELSE 0 END FROM members
     WHERE tenant = %(tenant)s AND principal = %(principal)s"""
 _PUT_MEMBER = """
     INSERT INTO members (tenant, principal, name, role, service, added_by, added_at_ms)
     VALUES (%(tenant)s, %(principal)s, %(name)s, %(role)s, %(service)s, %(by)s, %(now_ms)s)
     ON CONFLICT (tenant, principal) DO UPDATE SET role = EXCLUDED.role, name = EXCLUDED.name,
         ends_at_ms = CASE WHEN members.principal = %(by)s THEN members.ends_at_ms ELSE 0 END"""
+_ASK = """
+    UPDATE members SET token = %(token)s, until_ms = %(until_ms)s, ends_at_ms = 1
+    WHERE tenant = %(tenant)s AND principal = %(principal)s"""
+"""A membership that has ended counts for nothing; its code begins it."""
+_ASKED = """
+    SELECT role FROM members
+    WHERE tenant = %(tenant)s AND principal = %(principal)s AND NOT service AND token <> '' AND ends_at_ms = 1"""
+_STILL_ASKED = "UPDATE members SET ends_at_ms = 1 WHERE tenant = %(tenant)s AND principal = %(principal)s"
+_ACCEPT = """
+    UPDATE members SET token = '', until_ms = 0, ends_at_ms = 0
+    WHERE tenant = %(tenant)s AND principal = %(principal)s AND NOT service AND ends_at_ms = 1
+    AND token = %(token)s AND until_ms >= %(now_ms)s RETURNING principal"""
 _GIVE = """
     UPDATE members SET token = %(token)s, until_ms = %(until_ms)s WHERE tenant = %(tenant)s AND principal = %(principal)s"""
 _REMOVE_MEMBER = "DELETE FROM members WHERE tenant = %(tenant)s AND principal = %(principal)s"
@@ -104,6 +126,7 @@ class Members:
         """
         check_account_name(organization, what="an organization")
         check_person(admin, name)
+        self._refuse_removed(admin)
         self._add_team(organization, {admin: name}, now_ms=now_ms)
         return self._welcome(admin, organization, now_ms=now_ms)
 
@@ -169,7 +192,7 @@ class Members:
     def remove_person(self, account: str) -> int:
         """Remove a person from all of their teams, and return the number of teams.
 
-        Call it before the account is removed: the next account with the same name belongs to somebody else.
+        Call it before the account is removed.
 
         Raises:
             InvalidInput: the person is the last administrator of an organization; then nothing is changed.
@@ -228,9 +251,17 @@ class Members:
     def join(self, who: Principal, organization: str, *, now_ms: int) -> None:
         """Record that a member accepts the shared memories of the organization and of their teams in it.
 
+        A person whose account is older than their membership names the code that they were given, too: `acme:k2j9x8w7`.
+
         Raises:
-            NotFound: `who` is not a member.
+            NotFound: `who` is not a member, or the code is not theirs or has expired.
         """
+        organization, _, code = organization.partition(":")
+        if code:
+            given = {"principal": who.account, "token": hash_of(f"{who.account}-{code}"), "now_ms": now_ms}
+            self.access.as_server(organization).writing(
+                lambda transaction: transaction.row(_ACCEPT, given), durable=True, alone=True
+            )
         self.access.enter(who, organization)
 
         def agree(transaction: Transaction) -> None:
@@ -250,6 +281,10 @@ class Members:
         """Add a person to a team, or change their role or name.
 
         A person who is not in the organization yet also becomes a reader of it. Only an administrator of the organization may do that.
+
+        The name of an account says nothing about who has it. So who is new to the organization begins with a code that the administrator gives to the person:
+        with it a new account logs in, and an account that was there already joins. Which of the two it is, the answer does not tell. Only for accounts that
+        `who` meets in another organization no code is needed.
 
         Args:
             who: the principal that asks.
@@ -274,6 +309,7 @@ class Members:
             check_service_role(checked)
         else:
             check_person(principal, name)
+            self._refuse_removed(principal)
         code = ""
         if team != organization and known is None:
             if not self.access.administers(who, organization):
@@ -282,13 +318,23 @@ class Members:
                     hint=f"An administrator of {organization} can add them.",
                 )
             code = self.put_member(who, organization, principal, name=name, role="reader", now_ms=now_ms).code
+        elif team == organization and self._is_stranger(who, principal, known):
+            code = new_code(principal)
 
         def put(transaction: Transaction) -> MemberView:
             if checked != "admin":
                 _keep_an_admin(transaction, team, principal)
             values: dict[str, Any] = {"principal": principal, "name": name, "role": checked}
             values |= {"service": bool(SERVICE.fullmatch(principal)), "by": who.account, "now_ms": now_ms}
+            asked = transaction.row(_ASKED, values) is not None
             transaction.execute(_PUT_MEMBER, values)
+            if asked:
+                transaction.execute(_STILL_ASKED, values)
+            elif code and team == organization:
+                until_ms = now_ms + INVITE_MS
+                transaction.execute(
+                    _ASK, {"principal": principal, "token": hash_of(code), "until_ms": until_ms}
+                )
             note(transaction, who, f"member {checked}", principal, now_ms=now_ms)
             return _member(transaction.row(_MEMBER, {"principal": principal}))
 
@@ -297,7 +343,7 @@ class Members:
             self._forget(principal, team)  # somebody removed them from the organization in the meantime
             raise NotFound(f"{principal} was removed from {organization}.", hint="Add them there first.")
         # Both are repeated, because an earlier call may have been interrupted.
-        code = self._welcome(principal, organization, now_ms=now_ms) or code
+        code = code or self._welcome(principal, organization, now_ms=now_ms)
         self.remember(principal, team)
         return AddedMember(member=member, code=code)
 
@@ -512,6 +558,27 @@ class Members:
         database = self.access.as_server(organization)
         rows = database.reading(lambda transaction: transaction.rows(_MEMBERSHIPS, {"principal": SERVER}))
         return tuple(str(row[0]) for row in rows)
+
+    def _refuse_removed(self, account: str) -> None:
+        if self._logs.was_removed(account):
+            raise removed_account(account)
+
+    def _is_stranger(self, who: Principal, principal: str, known: MemberView | None) -> bool:
+        """Return whether a person who is new to the organization has an account already, and is in no organization of `who`."""
+        if known is not None or SERVICE.fullmatch(principal) or not self._logs.has_account(principal):
+            return False
+        other = Principal(account=principal, device="")
+        shared = {each for each in self.listed(who) if each == organization_of(each)} & set(
+            self.listed(other)
+        )
+        return not any(self._is_in(who, each) and self._is_in(other, each) for each in shared)
+
+    def _is_in(self, who: Principal, team: str) -> bool:
+        try:
+            self.access.enter(who, team)
+        except NotFound:
+            return False
+        return True
 
     def _welcome(self, principal: str, team: str, *, now_ms: int) -> str:
         """Add a team to the list of a principal. Return the code of an invitation for a person who has no account yet, else ""."""
