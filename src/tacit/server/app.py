@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tacit.errors import InvalidPayload, NotLoggedIn, SyncError, TacitError
+from tacit.errors import InvalidPayload, NotLoggedIn, SyncError
 from tacit.server.logs import MAX_LOGS, MAX_NUMBER, Login, Logs, Principal, is_device
 from tacit.server.service import SSO_PREFIX, Handler, Service, as_json, read_body, read_limit, read_number
 from tacit.server.teams import Teams
@@ -200,16 +200,12 @@ class _SyncEndpoints:
         )
 
     async def log_in(self, request: Request) -> Response:
-        self._service.refuse_guessing(request)
         asked = await read_body(request, LoginRequest)
         login = Login(
             code=asked.code, key=asked.key, device=asked.device, name=asked.name, signature=asked.signature
         )
-        try:
+        with self._service.guess(request):
             done = await run_in_threadpool(self._logs.log_in, login, now_ms=self._now_ms())
-        except TacitError:
-            self._service.failed.add(self._service.address(request))
-            raise
         return as_json(done)
 
     async def heads(self, request: Request) -> Response:

@@ -80,16 +80,34 @@ def _root() -> None:
 @app.command("set-up")
 def set_up(
     superuser: Annotated[
-        str, typer.Argument(help="Connection as a superuser, to the database to use.", show_default=False)
+        str,
+        typer.Argument(
+            envvar="TACIT_SUPERUSER_URL",
+            help="Connection as a superuser, to the database to use.",
+            show_default=False,
+        ),
     ],
     owner_password: Annotated[
-        str, typer.Option(help="Password of the role that owns the tables.", show_default=False)
+        str,
+        typer.Option(
+            envvar="TACIT_OWNER_PASSWORD",
+            help="Password of the role that owns the tables.",
+            show_default=False,
+        ),
     ] = "",
     password: Annotated[
-        str, typer.Option(help="Password of the application's role.", show_default=False)
+        str,
+        typer.Option(
+            envvar="TACIT_APPLICATION_PASSWORD",
+            help="Password of the application's role.",
+            show_default=False,
+        ),
     ] = "",
 ) -> None:
-    """Create the two roles and the extension `vector` in a database. Afterwards no superuser is needed."""
+    """Create the two roles and the extension `vector` in a database. Afterwards no superuser is needed.
+
+    Give passwords in the environment: every user of the machine can read the arguments of a process.
+    """
     create_roles(superuser, owner_password=owner_password or None, application_password=password or None)
     typer.echo(f"The roles {OWNER} and {APPLICATION} exist. Next: `tacit-server migrate` as {OWNER}.")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import logging
 import math
+import re
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
@@ -102,6 +104,13 @@ class Recent:
         ):
             del self._times[oldest]
 
+    def take_back(self, key: str) -> None:
+        """Forget the newest event of `key`."""
+        if times := self._times.get(key):
+            times.pop()
+            if not times:
+                del self._times[key]
+
     def _last_s(self, key: str) -> float:
         return self._times[key][-1]
 
@@ -144,6 +153,14 @@ class Service:
         async def answer_or_problem(request: Request) -> Response:
             try:
                 response = self._refused(request) or await handler(request)
+            except NotLoggedIn as error:
+                response = problem(
+                    error.code,
+                    error.message,
+                    hint=error.hint,
+                    status=401,
+                    headers={"WWW-Authenticate": "Bearer"},
+                )
             except TacitError as error:
                 response = problem_of(error)
             except TooManyRequests as error:
@@ -179,6 +196,19 @@ class Service:
             if forwarded is not None:
                 return str(forwarded)
         return request.client.host if request.client else ""
+
+    @contextmanager
+    def guess(self, request: Request) -> Generator[None]:
+        """Count a login as failed while it is under way, so that many at once do not pass the limit, and for good if it fails.
+
+        Raises:
+            TooManyRequests: the address has reached the limit.
+        """
+        self.refuse_guessing(request)
+        address = self.address(request)
+        self.failed.add(address)
+        yield
+        self.failed.take_back(address)
 
     def refuse_guessing(self, request: Request) -> None:
         """Refuse an address from which too many logins have failed.
@@ -244,10 +274,16 @@ async def read_body(request: Request, kind: type[Any]) -> Any:
         msgspec.MsgspecError: it is not a `kind`.
     """
     raw = await read_bytes(request, MAX_BODY_BYTES, hint="Send fewer entries at once.")
+    if _NUL.search(raw):
+        raise InvalidPayload("The body holds a NUL character.", hint="Leave it out.")
     try:
         return msgspec.json.decode(raw, type=kind)
     except (UnicodeDecodeError, RecursionError) as error:
         raise InvalidPayload(f"The body cannot be read: {type(error).__name__}.") from error
+
+
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+"""An escaped NUL in a JSON text, which no database takes."""
 
 
 async def read_bytes(request: Request, most: int, *, hint: str = "") -> bytes:

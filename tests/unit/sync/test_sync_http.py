@@ -163,7 +163,42 @@ def test_an_entry_of_another_form_is_refused(site):
     a.learn("mem_1", "Tabs, not spaces.")
     (entry,) = _own(a)
     with pytest.raises(InvalidInput, match="device"):
+        a.remote.push([replace(entry, device="x")])
+    with pytest.raises(InvalidInput, match="NUL"):
         a.remote.push([replace(entry, device="\0")])
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (rb'{"heads": {"\u0000": 1}}', 400),
+        (rb'{"heads": {"\\\u0000": 1}}', 400),
+        (rb'{"heads": {}, "more": ["a\u0000"]}', 400),
+        (rb'{"heads": {}, "more": "\\u0000"}', 200),
+    ],
+)
+def test_a_nul_in_any_body_is_refused_and_a_text_about_one_is_not(site, sent, status):
+    token = site.home("a", site.logs.add_account("ana", now_ms=NOW)).remote.connection.token
+    reply = site.client.post("/sync/v1/report", content=sent, headers={"Authorization": f"Bearer {token}"})
+    assert reply.status_code == status
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer ana.x"},
+        {"Authorization": "Bearer acme/ci.x"},
+        {"Authorization": "Basic x"},
+    ],
+)
+def test_who_is_not_known_is_not_authenticated(site, headers):
+    reply = site.client.get("/sync/v1/heads", headers=headers)
+    assert (reply.status_code, reply.json()["code"], reply.headers["WWW-Authenticate"]) == (
+        401,
+        "not_logged_in",
+        "Bearer",
+    )
 
 
 def test_text_that_is_no_utf_8_is_a_broken_body(site):
@@ -223,6 +258,11 @@ def test_addresses_that_failed_long_ago_are_forgotten():
     failed.add("192.0.2.200")
     assert len(failed) == 2
     assert not failed.too_many("192.0.2.1")
+    for _ in range(LOGIN_FAILURES):
+        failed.add("here")
+    assert failed.too_many("here")
+    failed.take_back("here")  # that one came in
+    assert not failed.too_many("here")
 
 
 def test_behind_a_proxy_only_its_https_requests_are_answered(site):
@@ -357,7 +397,7 @@ def test_requests_are_spans_where_opentelemetry_is_set_up(site, monkeypatch):
     assert span.attributes == {
         "http.request.method": "GET",
         "http.route": "/sync/v1/heads",
-        "http.response.status_code": 403,
+        "http.response.status_code": 401,
     }
 
 

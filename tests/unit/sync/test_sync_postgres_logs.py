@@ -11,9 +11,11 @@ import pytest
 
 from postgres_server import server
 from samples import memory_named
-from tacit.errors import InvalidPayload, LogForked, NotFound, NotLoggedIn, SyncError
+from tacit.backends.postgres.connection import Connections
+from tacit.errors import InvalidInput, InvalidPayload, LogForked, NotFound, NotLoggedIn, SyncError
 from tacit.model.scope import project_scope
-from tacit.server.logs import INVITE_MS, MAX_LOGS, InMemoryLogs, Login, Logs, Principal
+from tacit.server.logs import INVITE_MS, MAX_LOGS, InMemoryLogs, Login, Logs, Principal, new_code
+from tacit.server.postgres_logs import PostgresLogs
 from tacit.sync.entry import Entry, PurgeBody, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from unit.sync.devices import NOW
@@ -241,8 +243,41 @@ def test_an_account_is_removed_with_all_that_its_devices_sent(logs, account, mem
         logs.principal(member.token, now_ms=NOW)
     with pytest.raises(NotFound):
         logs.remove_account(account)
-    again = Member(logs, logs.add_account(account, now_ms=NOW), AccountKey.new())
+    assert (logs.has_account(account), logs.was_removed(account)) == (False, True)
+    with pytest.raises(InvalidInput, match="its name stays taken"):
+        logs.add_account(account, now_ms=NOW)
+    again = Member(logs, logs.add_account(account, now_ms=NOW, same_person=True), AccountKey.new())
     assert logs.heads(again.who) == {}
+    assert (logs.has_account(account), logs.was_removed(account)) == (True, False)
+
+
+def test_an_account_that_another_process_removes_is_gone_here_too(account):
+    connections = [Connections(server().dsn(), min_size=1, max_size=2) for _ in range(2)]
+    here, there = map(PostgresLogs, connections)
+    member = Member(here, here.add_account(account, now_ms=NOW), AccountKey.new())
+    there.remove_account(account)
+    for use in (
+        lambda: here.principal(member.token, now_ms=NOW),
+        lambda: Member(here, new_code(account), member.secret),
+    ):
+        with pytest.raises(NotLoggedIn):
+            use()
+    assert not here.has_account(account)
+    there.add_account(account, now_ms=NOW, same_person=True)
+    assert here.has_account(account)
+    for each in connections:
+        each.close()
+
+
+def test_what_a_device_began_ends_when_it_is_revoked(logs, account, member):
+    code = logs.add_account(account, now_ms=NOW)
+    other = Member(logs, logs.add_account(account, now_ms=NOW), member.secret)
+    assert logs.holds(member.who)
+    logs.revoke(other.who, member.who.device, now_ms=NOW)
+    assert (logs.holds(member.who), logs.holds(other.who)) == (False, True)
+    with pytest.raises(NotLoggedIn):
+        Member(logs, code, member.secret)
+    Member(logs, logs.add_account(account, now_ms=NOW), member.secret)
 
 
 def test_a_home_goes_on_as_another_device(logs, member):

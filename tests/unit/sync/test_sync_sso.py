@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import httpx
 import pytest
@@ -23,7 +24,7 @@ from tacit.server.sso.endpoints import BEGUN
 from tacit.server.sso.identities import Identities, identity_of, proposed_name
 from tacit.server.sso.login import SingleSignOn, SsoSettings
 from tacit.server.sso.provider import Client, Provider
-from tacit.server.sso.rules import Claims, Rules
+from tacit.server.sso.rules import GOOGLE, Claims, Rules
 from tacit.server.sso.sign_ins import LOGIN_MS
 from tacit.server.teams import Teams, open_teams
 from tacit.server.teams.members import DAY_MS
@@ -539,8 +540,36 @@ def test_a_removed_account_opens_to_nobody_from_before(site):
     ana = site.person("ana", "eng")
     site.join(site.log_in(ana))
     site.logs.remove_account(f"ana-{site.tag}")
-    site.logs.add_account(f"ana-{site.tag}", now_ms=site.clock.now_ms())  # for another Ana
     assert site.log_in(ana).account == f"ana-{site.tag}-2"
+
+
+@pytest.mark.parametrize("late", ["before the page", "after it", "at the provider"])
+def test_a_login_that_a_revoked_device_began_links_nothing(site, late):
+    code = site.logs.add_account(f"vic-{site.tag}", now_ms=site.clock.now_ms())
+    stolen, secret = None, AccountKey.new()
+    stolen = site.join(SignInResult(done=True, code=code), secret)
+    code = site.logs.add_account(f"vic-{site.tag}", now_ms=site.clock.now_ms())
+    own = site.join(SignInResult(done=True, code=code), secret)
+    device = site.device(stolen)
+    thief = site.logs.principal(stolen, now_ms=site.clock.now_ms())
+    owner = site.logs.principal(own, now_ms=site.clock.now_ms())
+    begun, browser = device.begin_sign_in("laptop"), Browser(site)
+    sub = site.person("mal", "eng")
+
+    def revoke(now: str) -> None:
+        if now == late:
+            site.logs.revoke(owner, thief.device, now_ms=site.clock.now_ms())
+
+    revoke("before the page")
+    page = browser.open(begun)
+    revoke("after it")
+    back = site.provider.authorize(browser.agree(page).headers["location"], sub)
+    revoke("at the provider")
+    page = browser.client.get(back.removeprefix(URL))
+    assert "was revoked" in page.text
+    assert site.log_in(sub).account == f"mal-{site.tag}", (
+        "the thief has an account of their own, and not the owner's"
+    )
 
 
 def test_an_account_that_is_removed_before_the_device_asks_is_not_made_again(site):
@@ -693,3 +722,24 @@ def test_an_organization_keeps_an_administrator_who_does_not_end(site):
     ana = Principal(account=account, device="d" * 64)
     with pytest.raises(InvalidInput, match="last administrator"):
         site.members.remove_member(ana, site.acme, site.root.account, now_ms=site.clock.now_ms())
+
+
+@pytest.mark.parametrize(
+    ("issuer", "claims", "admitted"),
+    [
+        ("https://id.example.org", {"email": "ana@corp.example"}, True),
+        ("https://id.example.org", {"email": "ana@Corp.Example", "domain": "other.example"}, True),
+        ("https://id.example.org", {"domain": "corp.example"}, False),
+        ("https://id.example.org", {"email": "eve@evil.example", "domain": "corp.example"}, False),
+        ("https://id.example.org", {"email": "eve@evil.example@corp.example"}, False),
+        ("https://id.example.org", {"email": "@corp.example"}, False),
+        ("https://id.example.org", {"email": "ana@sub.corp.example"}, False),
+        (GOOGLE, {"email": "ana@corp.example"}, False),
+        (GOOGLE, {"email": "ana@gmail.example", "domain": "corp.example"}, True),
+    ],
+)
+def test_a_domain_counts_by_the_verified_address_and_at_google_by_its_own_claim(issuer, claims, admitted):
+    rules = Rules.parse([], ["corp.example"])
+    person = Claims(issuer=issuer, subject="1", **claims)
+    with nullcontext() if admitted else pytest.raises(NotPermitted):
+        rules.roles(person)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -452,20 +453,74 @@ def test_the_newest_decisions_are_listed_and_a_search_is_bounded(acme, monkeypat
         acme.requests.search(acme.bo, "release " * 1000)
 
 
-def test_who_gets_the_name_of_a_removed_account_gets_none_of_its_teams(acme):
+def test_the_name_of_a_removed_account_is_given_to_nobody_else(acme):
     logs = acme.members._logs
     logs.add_account(acme.bo.account, now_ms=NOW)
     acme.accept(acme.ask(acme.bo))
+    acme.ask(acme.bo, SharedStatement(content="Bo's draft.", kind="fact"))
     with pytest.raises(InvalidInput, match="last administrator"):
         acme.members.remove_person(acme.ana.account)
     assert acme.members.remove_person(acme.bo.account) == 2
     logs.remove_account(acme.bo.account)
-    logs.add_account(acme.bo.account, now_ms=NOW)
+    for again in (
+        lambda: logs.add_account(acme.bo.account, now_ms=NOW),
+        lambda: acme.put(acme.bo, acme.core, "reader"),
+        lambda: acme.put(acme.bo, acme.name, "admin"),
+        lambda: acme.members.add_organization(f"{acme.name}x", admin=acme.bo.account, name="Bo", now_ms=NOW),
+    ):
+        with pytest.raises(InvalidInput, match="was removed, and its name stays taken") as caught:
+            again()
+        assert "--same-person" in caught.value.hint
     assert acme.members.teams(acme.bo) == ()
     with pytest.raises(NotFound):
         acme.shared(acme.bo)
+    logs.add_account(acme.bo.account, now_ms=NOW, same_person=True)
+    assert acme.members.teams(acme.bo) == (), "an administrator adds them again"
     assert acme.members.remove_person("nobody-of-this-name") == 0
     assert not logs.has_account("nobody-of-this-name")
+
+
+def test_an_account_of_no_common_organization_joins_with_a_code_alone(acme, teams):
+    other = Acme(teams)  # an organization of other people
+    stranger, nobody = other.bo.account, f"new-{other.bo.account}"
+    codes = [
+        acme.members.put_member(acme.ana, acme.core, name, name="Carla Diaz", role="reviewer", now_ms=NOW)
+        for name in (stranger, nobody)
+    ]
+    assert all(re.fullmatch(r"[a-z0-9-]+-[a-z0-9]{8}", added.code) for added in codes)
+    views = {each.principal: each for each in acme.members.members(acme.ana, acme.name)}
+    one, new = views[stranger], views[nobody]
+    assert (one.name, one.role, one.joined, one.until_ms) == (new.name, new.role, new.joined, new.until_ms), (
+        "it tells nothing"
+    )
+    for _ in range(2):  # also after the administrator said it again
+        for team in (acme.core, acme.name):
+            with pytest.raises(NotFound):
+                acme.members.members(other.bo, team)
+        for wrong in (
+            acme.name,
+            f"{acme.name}:",
+            f"{acme.name}:00000000",
+            f"{acme.name}:{codes[1].code[-8:]}",
+        ):
+            with pytest.raises(NotFound):
+                acme.members.join(other.bo, wrong, now_ms=NOW)
+        with pytest.raises(NotFound):
+            acme.members.join(other.bo, f"{acme.name}:{codes[0].code[-8:]}", now_ms=NOW + 3_600_001)
+        assert acme.put(other.bo, acme.core, "reviewer") == ""
+        assert acme.put(other.bo, acme.name, "reader") == ""
+    with pytest.raises(NotFound):  # somebody else with the code
+        acme.members.join(other.cy, f"{acme.name}:{codes[0].code[-8:]}", now_ms=NOW)
+    acme.members.join(other.bo, f"{acme.name}:{codes[0].code[-8:]}", now_ms=NOW)
+    roles = {each.team: (each.role, each.joined) for each in acme.members.teams(other.bo)}
+    assert (roles[acme.name], roles[acme.core]) == (("reader", True), ("reviewer", True))
+
+
+def test_who_meets_in_another_organization_is_added_without_a_code(acme, teams):
+    second = f"{acme.name}-two"
+    acme.members.add_organization(second, admin=acme.ana.account, name="Ana Ruiz", now_ms=NOW)
+    assert acme.put(acme.bo, second, "writer") == ""
+    acme.members.join(acme.bo, second, now_ms=NOW)
 
 
 def test_a_list_of_requests_compares_some_of_them(acme, monkeypatch):
