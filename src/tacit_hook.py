@@ -59,11 +59,12 @@ _AT_PROMPT = (
 # What is kept of an event while no daemon answers: what names it, and where its transcript lies.
 _NAMES = ("hook_event_name", "event", "session_id", "conversation_id", "generation_id", "session", "key", "cwd", "directory", "transcript_path",
           "agent_transcript_path", "agent", "agent_id", "agent_type", "parent", "prompt_id", "message_id", "source",
-          "reason", "trigger", "final", "deleted", "automatic", "timestamp", "tacit_answered")  # fmt: skip
+          "reason", "trigger", "final", "deleted", "automatic", "timestamp")  # fmt: skip
 _TRANSCRIPTS, _TEXTS = ("transcript_path", "agent_transcript_path"), ("text", "last_assistant_message")
 _WATCHED: list[float] = []
-TEXT_KEPT_S = 3600.0  # the same as in tacit.daemon.spool
-WITH_TEXT = "-text.event"
+TEXT_KEPT_S = 3600.0  # the same as in tacit.daemon.spool, as are the ends of the names
+EVENT, WITH_TEXT, START_GIVEN, UNFINISHED = ".event", "-text.event", "-start.event", ".tmp"
+ACKNOWLEDGES, ACK = "X-Tacit-Acknowledges: 1", b"\x06"  # the same as in tacit.daemon.hooks
 
 
 class DaemonAbsent(OSError):
@@ -192,8 +193,18 @@ def version_key(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".") if part.isdigit())
 
 
-def exchange(home: Home, path: str, body: bytes, until: float, headers: tuple[str, ...] = ()) -> Reply:
+def exchange(
+    home: Home,
+    path: str,
+    body: bytes,
+    until: float,
+    headers: tuple[str, ...] = (),
+    *,
+    take: Callable[[Reply], bool] | None = None,
+) -> Reply:
     """Send one POST and read its reply, before `until` (monotonic seconds).
+
+    `take` does with the reply what it is for, and returns whether it reached the host; then the daemon is told so.
 
     Raises:
         OSError: DaemonAbsent, TimeoutError, MalformedReply, or whatever went wrong with the socket.
@@ -208,7 +219,13 @@ def exchange(home: Home, path: str, body: bytes, until: float, headers: tuple[st
             connection.sendall(proof + "\r\n".join(lines).encode("ascii", "replace") + body)
         except (BrokenPipeError, ConnectionResetError):
             pass  # a server may answer and close before it has read everything
-        return receive(connection, until)
+        reply = receive(connection, until)
+        if take is not None and take(reply):
+            try:
+                connection.sendall(ACK)
+            except OSError:
+                pass  # the daemon has gone, and knows nothing of the reply
+        return reply
     finally:
         connection.close()
 
@@ -333,13 +350,20 @@ def left(until: float) -> float:
 
 
 def call(
-    home: Home, path: str, body: bytes, until: float, headers: tuple[str, ...], *, start_s: float = 60.0
+    home: Home,
+    path: str,
+    body: bytes,
+    until: float,
+    headers: tuple[str, ...],
+    *,
+    take: Callable[[Reply], bool] | None = None,
+    start_s: float = 60.0,
 ) -> Reply:
     """Exchange; where there is no daemon, start one and wait for it, `start_s` at most. Raises as `exchange`."""
     tried, patience = 0.0, min(until, time.monotonic() + start_s) - 0.02
     while True:
         try:
-            return exchange(home, path, body, until, headers)
+            return exchange(home, path, body, until, headers, take=take)
         except DaemonAbsent as error:
             if time.monotonic() - tried > 0.1:
                 tried = time.monotonic()
@@ -507,24 +531,35 @@ def run_hook(home: Home, host: str, event: str) -> None:
         return
     event = event or event_of(payload)
     allowed_ms = deadline_ms(event, home)
+    kept = ""
+    if event in _KEPT:
+        # Before anything is waited for, so that nothing can come in between; it costs no prompt any time.
+        arm_watchdog(home, host, max(allowed_ms, START_DEADLINE_MS))
+        kept = keep_event(home, host, event, payload)
     arm_watchdog(home, host, allowed_ms)
     until = began + allowed_ms / 1000
     wait = max(1, int((until - time.monotonic()) * 1000) - 10)
     try:
-        headers = ("Content-Type: application/json", f"X-Tacit-Deadline-Ms: {wait}")
-        status, headers, text = call(home, f"/hook/{host}", payload, until, headers)
+        headers = ("Content-Type: application/json", f"X-Tacit-Deadline-Ms: {wait}", ACKNOWLEDGES)
+        status, headers, _ = call(home, f"/hook/{host}", payload, until, headers, take=print_reply)
     except OSError as error:
+        leave_event(kept)
         answer_without_daemon(home, host, event, payload, error)
         return
-    if status == 200:
-        write_all(text)
-    else:
+    if status != 200:
         note(home, "b" if status == 503 else "r", f"{host} {event}: silent, refused with {status}")
         if "x-tacit-version" not in headers:
             start_daemon(home)  # no daemon of ours answers like this
-        if status >= 500:
-            spool_event(home, host, event, payload, "undelivered")
+    leave_event(kept, keep=status >= 500)
     upgrade(home, headers.get("x-tacit-version", ""))
+
+
+def print_reply(reply: Reply) -> bool:
+    """Print a reply for the host. Return whether it has any text."""
+    status, _, text = reply
+    if status == 200:
+        write_all(text)
+    return status == 200 and bool(text)
 
 
 def deadline_ms(event: str, home: Home) -> int:
@@ -586,7 +621,7 @@ def watch(home: Home, host: str, until: float) -> None:
 
 
 def answer_without_daemon(home: Home, host: str, event: str, payload: bytes, error: OSError) -> None:
-    """Answer without a daemon: print an earlier block at a start, and keep the event in a file if Tacit must learn from it."""
+    """Answer without a daemon: print an earlier block at a start, and leave word of it, so that the session is not given it again."""
     late = host in _AT_PROMPT
     starts = event == "BeforeAgent" and is_first_prompt(payload) if late else event in _STARTS
     text = start_block(home, host, payload) if starts else b""
@@ -596,31 +631,50 @@ def answer_without_daemon(home: Home, host: str, event: str, payload: bytes, err
     else:
         sign = "n" if isinstance(error, DaemonAbsent) else "d" if isinstance(error, TimeoutError) else "g"
         note(home, sign, f"{host} {event}: silent, {type(error).__name__}: {error}")
-    if text and late:  # tell the daemon later that this session already has its start block
-        event, payload = "SessionStart", as_start(payload)
-    spool_event(home, host, event, payload, "start_block" if text else "undelivered")
+    if text:
+        leave_event(
+            keep_event(home, host, "SessionStart", as_start(payload), given=True)
+            if late
+            else keep_event(home, host, event, payload, given=True)
+        )
     if not isinstance(error, DaemonAbsent):
         # Does nothing if a daemon runs, which was only slow. Otherwise another program has its socket.
         start_daemon(home)
 
 
-def spool_event(home: Home, host: str, event: str, payload: bytes, reason: str) -> None:
-    """Put an event that must not be lost where the next daemon finds it; complete or not at all."""
-    if reason == "undelivered" and event not in _KEPT:
-        return
+def keep_event(home: Home, host: str, event: str, payload: bytes, *, given: bool = False) -> str:
+    """Write an event that must not be lost to the spool; return the file's path, or "" where that failed.
+
+    The file counts as unfinished until `leave_event` renames it. The daemon reads it after some seconds all the same: then
+    this process was ended. `given` = the session has its start block already.
+    """
     drop_old_texts(home)
     payload, with_text = spool_payload(payload)
     now_ns = time.time_ns()
-    head = f'{{"host":"{host}","event":"{event}","reason":"{reason}","at_ms":{now_ns // 1_000_000}}}\n'
+    head = f'{{"host":"{host}","event":"{event}","at_ms":{now_ns // 1_000_000}}}\n'
+    end = START_GIVEN if given else WITH_TEXT if with_text else EVENT
     try:
-        path = os.path.join(home.folder("spool"), f"{now_ns:020d}-{os.getpid()}")
-        with open(open_file(path + ".tmp", os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as opened:
-            opened.write(head.encode() + payload)
-            opened.flush()
-            os.fsync(opened.fileno())
-        os.replace(path + ".tmp", path + (WITH_TEXT if with_text else ".event"))
+        path = os.path.join(home.folder("spool"), f"{now_ns:020d}-{os.getpid()}{end}{UNFINISHED}")
+        handle = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            os.write(handle, head.encode() + payload)
+        finally:
+            os.close(handle)
     except OSError as error:
         note(home, "w", f"{host} {event}: not kept, {error.strerror}")
+        return ""
+    return path
+
+
+def leave_event(kept: str, *, keep: bool = True) -> None:
+    """Leave an event that `keep_event` wrote to the next daemon, or remove it; "" does nothing."""
+    try:
+        if kept and keep:
+            os.replace(kept, kept[: -len(UNFINISHED)])
+        elif kept:
+            os.unlink(kept)
+    except OSError:
+        pass  # a daemon has taken it meanwhile
 
 
 def spool_payload(payload: bytes) -> tuple[bytes, bool]:
@@ -666,7 +720,7 @@ def drop_old_texts(home: Home) -> None:
     try:
         for name in os.listdir(folder):
             made = name[:20]
-            if name.endswith(WITH_TEXT) and not (
+            if name.endswith((WITH_TEXT, WITH_TEXT + UNFINISHED)) and not (
                 made.isdigit() and 0 <= now_ns - int(made) < TEXT_KEPT_S * 1e9
             ):
                 os.unlink(os.path.join(folder, name))
@@ -722,9 +776,7 @@ def as_start(payload: bytes) -> bytes:
 
     given = dict(json.loads(payload.decode("utf-8", "replace")))
     given.pop("prompt", None)
-    return json.dumps(
-        dict(given, hook_event_name="SessionStart", source="startup", tacit_answered=True)
-    ).encode()
+    return json.dumps(dict(given, hook_event_name="SessionStart", source="startup")).encode()
 
 
 class Pipe:

@@ -113,6 +113,8 @@ def _speaker_of_tier(tier: TrustTier | None, speaker: Speaker) -> Speaker:
 
 
 RECALL_THREADS = 4
+REPLAY_MS = 2_000.0
+"""An event that a hook kept may take so long; nobody waits for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,8 +273,26 @@ class Engine:
 
     # --- the host path -------------------------------------------------------------------------------------------
 
-    def hook(self, host: str, payload: Mapping[str, object], *, deadline_ms: float) -> str:
+    def hook(
+        self,
+        host: str,
+        payload: Mapping[str, object],
+        *,
+        deadline_ms: float,
+        hand_over: Callable[[str], bool] | None = None,
+        at_ms: int | None = None,
+        start_given: bool = False,
+    ) -> str:
         """Answer one host event with the exact text for that host; "" = silence.
+
+        Args:
+            host: name of the host.
+            payload: what it sent.
+            deadline_ms: the answer is due so soon.
+            hand_over: sends a text with a block and returns whether the host has it; only then the block counts as given. None = it
+                counts as given, because the caller has it.
+            at_ms: when it happened; None = now.
+            start_given: a session that starts with it was given its start block already.
 
         Raises:
             NotFound: if there is no adapter called `host`.
@@ -284,24 +304,37 @@ class Engine:
         )
         if ports.replaying and (request := ports.replaying.parse_replay(payload)) is not None:
             return ports.replaying.encode_replay(self._signals.replay(request, settings_of=self._settings_of))
-        signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms())
+        signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms() if at_ms is None else at_ms)
         if signal is None:
             return ""
         signal = outcome_of(signal, ports.outcome) if ports.outcome else signal
         if isinstance(signal, SessionStarted):
+            signal = replace(signal, answered=start_given)
             self._hook_deadline.tell(prompt_ms(self._settings_at(signal.cwd, signal.agent).recall))
         capabilities = adapter.capabilities
         ends = self._parts.clock.monotonic_ms() + deadline_ms
         compaction = self._compactions.before(signal, ports.transcript) if ports.transcript else None
         if compaction is not None:
             self.handle(compaction, capabilities=capabilities, deadline_ms=deadline_ms / 2, carries=False)
-        delivery = self.handle(
-            signal,
-            capabilities=capabilities,
-            deadline_ms=ends - self._parts.clock.monotonic_ms(),
-            carries=ports.deferring.carries(payload) if ports.deferring else None,
+
+        def encoded(delivery: Delivery) -> str:
+            return adapter.encode(payload, delivery.block, notice=delivery.notice)
+
+        return encoded(
+            self.handle(
+                signal,
+                capabilities=capabilities,
+                deadline_ms=ends - self._parts.clock.monotonic_ms(),
+                carries=ports.deferring.carries(payload) if ports.deferring else None,
+                hand_over=(lambda delivery: hand_over(encoded(delivery))) if hand_over else None,
+            )
         )
-        return adapter.encode(payload, delivery.block, notice=delivery.notice)
+
+    def take_kept(self, host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool) -> None:
+        """Handle an event that a hook kept while no daemon answered; nobody waits for its text. Raises as `hook`."""
+        self.hook(
+            host, payload, deadline_ms=REPLAY_MS, hand_over=lambda _: given, at_ms=at_ms, start_given=given
+        )
 
     def handle(
         self,
@@ -311,10 +344,12 @@ class Engine:
         deadline_ms: float,
         adjust: Callable[[Settings], Settings] | None = None,
         carries: bool | None = None,
+        hand_over: Callable[[Delivery], bool] | None = None,
     ) -> Delivery:
-        """Handle one signal: update its session, ask, record what is handed over; `adjust` changes settings for it alone.
+        """Handle one signal: update its session, ask, hand over, record what was given; `adjust` changes settings for it alone.
 
-        `carries` = whether the reply can hand text to the model; None = the host takes text with every event.
+        `carries` = whether the reply can hand text to the model; None = the host takes text with every event. `hand_over` sends
+        a delivery with a block and returns whether it was taken; None = it counts as taken.
         """
         settings = self._settings_at(signal.cwd, signal.agent)
         settings = adjust(settings) if adjust else settings
@@ -322,7 +357,12 @@ class Engine:
         own_ms = prompt_ms(settings.recall) if waits else settings.recall.deadline_ms
         budget_ms = min(deadline_ms, own_ms)
         return self._signals.handle(
-            signal, capabilities=capabilities, settings=settings, deadline_ms=budget_ms, carries=carries
+            signal,
+            capabilities=capabilities,
+            settings=settings,
+            deadline_ms=budget_ms,
+            carries=carries,
+            hand_over=hand_over,
         )
 
     def _after(self, signal: Signal, handled: SignalResult) -> None:

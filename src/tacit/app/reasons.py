@@ -94,7 +94,11 @@ _SILENCE_TEXTS: dict[SilenceCause, Callable[[SilenceReason], str]] = {
     SilenceCause.NOT_RELEVANT: lambda _: "no candidate passed the gate",
     SilenceCause.IN_CONTEXT: lambda _: "everything that passed is in context already",
     SilenceCause.NO_ROOM: lambda _: "nothing that passed fits the budget",
-    SilenceCause.LATE: lambda _: "the session was busy beyond the deadline",
+    SilenceCause.LATE: lambda why: (
+        "late: the host did not wait for the answer"
+        if why.detail
+        else "the session was busy beyond the deadline"
+    ),
     SilenceCause.FAILED: lambda why: f"recall failed: {why.detail}",
 }
 
@@ -112,7 +116,7 @@ _CAUSE_TEXTS: dict[str, str] = {
     SilenceCause.NOT_RELEVANT: "no memory was relevant enough",
     SilenceCause.IN_CONTEXT: "the session already holds what is relevant",
     SilenceCause.NO_ROOM: "nothing relevant fits the budget",
-    SilenceCause.LATE: "the session was busy beyond the deadline",
+    SilenceCause.LATE: "the answer came after the deadline",
     SilenceCause.FAILED: "recall failed; `tacit logs` says why",
 }
 """A cause for counts of many recalls, where the fields of `SilenceReason` differ."""

@@ -86,6 +86,10 @@ LATE_S = 30.0
 _SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION, Surface.SUBAGENT)
 
 
+HandOver = Callable[[Delivery], bool]
+"""Sends a delivery to the host. Returns whether the host took it."""
+
+
 class _DeliveryContext(TypedDict):
     """What a delivery is made from, besides the signal and the record."""
 
@@ -149,11 +153,13 @@ class SignalHandler:
         settings: Settings,
         deadline_ms: float,
         carries: bool | None = None,
+        hand_over: HandOver | None = None,
     ) -> Delivery:
         """Handle one signal.
 
         If its session is busy until the deadline, the answer is silence, and the signal is handled later without injection, so that no
         turn, failure or statement is lost. `carries` = whether the reply can hand over text; None = every reply of the host can.
+        The session stays held until `hand_over` returns, so that its next signal is answered with what was given in mind.
         """
         log = StageLog(timer=self._clock.monotonic_ms)
         ends = self._clock.monotonic_ms() + deadline_ms
@@ -169,12 +175,13 @@ class SignalHandler:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
             self._read_last_words(signal)
-            dropped = self._dropped_by_compaction(signal, capabilities, settings, remaining)
-            if carries and self._lacks_start(signal):
+            if capabilities.compaction_at_prompt and isinstance(signal, PromptSubmitted):
+                carries = self._dropped_by_compaction(signal, capabilities, settings, remaining) or None
+            elif carries and self._lacks_start(signal):
                 self._start_late(signal, capabilities, settings, remaining)
-            handled = self._handle(signal, capabilities, settings, remaining, log, carries=carries)
-        if dropped:
-            handled = replace(handled, delivery=_behind(dropped, handled.delivery))
+            handled = self._handle(
+                signal, capabilities, settings, remaining, log, carries=carries, hand_over=hand_over
+            )
         if not handled.repeated:
             self._after(signal, handled)
         if failure := handled.delivery.failure:
@@ -184,26 +191,28 @@ class SignalHandler:
 
     def _dropped_by_compaction(
         self,
-        signal: Signal,
+        signal: PromptSubmitted,
         capabilities: HostCapabilities,
         settings: Settings,
         remaining: Callable[[], float],
-    ) -> str:
-        """Return the block with what a compaction dropped, at the first prompt after it; "" = nothing.
+    ) -> bool:
+        """Let the block with what a compaction dropped wait for the reply to the first prompt after it. Return whether one waits.
 
         Only for a host that sends no signal after a compaction.
         """
-        if not capabilities.compaction_at_prompt or not isinstance(signal, PromptSubmitted) or signal.machine:
-            return ""
         state = self._sessions.load(signal.session)
-        if state is None or not state.compacted or settings.recall.opt_out_token in signal.text:
-            return ""
+        if state is None or signal.machine or settings.recall.opt_out_token in signal.text:
+            return False
+        if not state.compacted:
+            return bool(state.waiting)
         compacted = SessionStarted(
             session=signal.session, key=f"start:compact:{signal.key}", at_ms=signal.at_ms, cwd=signal.cwd,
             agent=signal.agent, agent_id=signal.agent_id, source="compact",
         )  # fmt: skip
         log = StageLog(timer=self._clock.monotonic_ms)
-        return self._handle(compacted, capabilities, settings, remaining, log).delivery.block.text
+        return bool(
+            self._handle(compacted, capabilities, settings, remaining, log, carries=False).state.waiting
+        )
 
     def _read_last_words(self, signal: Signal) -> None:
         """Read the agent's last message from the transcript before a prompt, if the event at its end named the transcript alone.
@@ -262,6 +271,7 @@ class SignalHandler:
         log: StageLog,
         *,
         carries: bool | None = None,
+        hand_over: HandOver | None = None,
     ) -> SignalResult:
         state = self._record_of(signal)
         project = self._projects.of(signal.cwd or state.cwd)
@@ -297,6 +307,8 @@ class SignalHandler:
             delivery, state = _deferred(
                 signal, delivery, state, before=before, carries=carries, holds=capabilities.holds
             )
+        if hand_over is not None and not delivery.block.empty and not hand_over(delivery):
+            delivery, state = _too_late(delivery), before  # so that a later signal may bring the same
         self._sessions.save(state, trace=delivery.trace)
         if (trace := delivery.trace) is not None and trace.injected:
             _LOG.info("injection: %s, %d tokens, %.0f ms", summary_text(trace), trace.tokens, trace.took_ms)
@@ -715,10 +727,13 @@ def _reaches_model(
     return surface not in (Surface.ACTION, Surface.PROMPT) or capabilities.arrives(surface) != "never"
 
 
-def _behind(dropped: str, delivery: Delivery) -> Delivery:
-    """Put `dropped`, the block with what a compaction dropped, before the block of a prompt."""
-    text = "\n\n".join(part for part in (dropped, delivery.block.text) if part)
-    return replace(delivery, block=replace(delivery.block, text=text))
+def _too_late(delivery: Delivery) -> Delivery:
+    """The delivery that the host did not wait for: nothing was given."""
+    trace = delivery.trace
+    if trace is not None:
+        why = SilenceReason(cause=SilenceCause.LATE, detail="not_taken")
+        trace = replace(trace, injected=(), block="", tokens=0, cause=why.cause, why=why)
+    return Delivery(block=Block(surface=delivery.block.surface), trace=trace, failure=delivery.failure)
 
 
 def _may_be_refreshed(surface: Surface, capabilities: HostCapabilities) -> bool:
@@ -812,6 +827,9 @@ def _kept_under(signal: Signal, capabilities: HostCapabilities) -> str:
 
 def _asks_again(signal: Signal, state: SessionState, capabilities: HostCapabilities) -> bool:
     """Whether a repeated signal was never answered, because its first answer came too late or cannot be replayed."""
+    if isinstance(signal, SessionStarted) and signal.answered:
+        # Its block was given by the hook client, while the daemon answered too late.
+        return state.start_pack is None or state.start_pack.epoch != state.epoch
     starts = isinstance(signal, SessionStarted | SubagentStarted) and not capabilities.stored
     asks = starts or capabilities.answers_again
     return asks and ledger.kept_block(state, _kept_under(signal, capabilities)) is None

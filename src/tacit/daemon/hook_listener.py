@@ -1,6 +1,7 @@
 """The listener on the Unix socket or on TCP: it answers hooks and `GET /health` in threads.
 
-In: connections that the transport admits. Out: one reply with the exact bytes for a host; or the unread connection, passed to the ASGI server.
+In: connections that the transport admits. Out: one reply with the exact bytes for a host, and whether its client took it; or the unread
+connection, passed to the ASGI server.
 An agent's turn waits for each hook, and an event loop between socket and engine costs more than the rest of a silent hook.
 As many hooks as there are threads are answered at once; further ones wait in the socket's backlog.
 """
@@ -21,10 +22,13 @@ from typing import Literal
 import httptools
 
 from tacit.daemon.hooks import (
+    ACK,
+    ACKNOWLEDGES,
     HOOK_PATH,
     MAX_BODY_BYTES,
     VERSION_HEADER,
     DaemonParts,
+    HookReply,
     begin_hook,
     health_of,
     refuse_hook,
@@ -47,6 +51,8 @@ AT_ONCE_S = 0.02
 """A thread of the listener waits this long for the rest of a request; a hook sends all of it before it is accepted."""
 REQUEST_S = 2.0
 """A request that has begun must be complete after this long. No hook waits longer for its answer."""
+ACK_GRACE_S = 1.0
+"""So long after its deadline a client may say that it took a reply. It ends a quarter of a second after that, and its connection with it."""
 MAX_SLOW = 64
 """This many clients may be slow at once; the connection of the next one is closed."""
 
@@ -236,31 +242,66 @@ class HookListener:
         with pending_answer(), connection, contextlib.suppress(OSError):
             if state == "complete":
                 connection.settimeout(HEAD_S)
-                parsed = request.parsed
-                connection.sendall(self._health(parsed) if request.head == HEALTH else self._hook(parsed))
+                if request.head == HEALTH:
+                    connection.sendall(self._health(request.parsed))
+                else:
+                    self._hook(connection, request.parsed)
 
     def _health(self, parsed: _ParsedRequest) -> bytes:
         self._parts.counters.add("requests")
         if parsed.path.partition(b"?")[0] != HEALTH.removeprefix(b"GET "):
-            return _bytes_of(404, text_headers(b""), b"")
+            return _bytes_of(HookReply(status=404, headers=text_headers(b""), outcome=""))
         body = json.dumps(health_of(self._parts), separators=(",", ":")).encode()
-        return _bytes_of(200, text_headers(body), body)
+        return _bytes_of(HookReply(status=200, headers=text_headers(body), body=body, outcome=""))
 
-    def _hook(self, parsed: _ParsedRequest) -> bytes:
+    def _hook(self, connection: socket.socket, parsed: _ParsedRequest) -> None:
         counters = self._parts.counters
         counters.add("requests")
         counters.touch()
         host = parsed.path[len(HOOK_PATH) :].decode("latin-1")
         until_s = begin_hook(self._parts, parsed.headers)
+        acknowledges = any(name == ACKNOWLEDGES for name, _ in parsed.headers)
+
+        def send(reply: HookReply) -> bool:
+            return _was_taken(connection, _bytes_of(reply), until_s=until_s if acknowledges else None)
+
         if parsed.size > MAX_BODY_BYTES:
             reply = refuse_hook(host, too_large())
         else:
-            reply = serve_hook(self._parts, host, b"".join(parsed.body), until_s=until_s)
+            reply = serve_hook(self._parts, host, b"".join(parsed.body), until_s=until_s, send=send)
         counters.add(reply.outcome)
-        return _bytes_of(reply.status, reply.headers, reply.body)
+        if not reply.sent:
+            connection.sendall(_bytes_of(reply))
 
 
-def _bytes_of(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bytes:
-    lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
-    lines += [name + b": " + value for name, value in (*headers, VERSION_HEADER, (b"connection", b"close"))]
-    return b"\r\n".join((*lines, b"", body))
+def _was_taken(connection: socket.socket, reply: bytes, *, until_s: float | None) -> bool:
+    """Send a reply. Return whether the client took it: it says so, or (`until_s` is None: it says nothing) it was still there."""
+    try:
+        if until_s is None:
+            if _is_closed(connection):
+                return False
+            connection.sendall(reply)
+            return True
+        connection.sendall(reply)
+        connection.settimeout(max(0.0, until_s - time.monotonic()) + ACK_GRACE_S)
+        return connection.recv(len(ACK)) == ACK
+    except OSError:
+        return False
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    timeout_s = connection.gettimeout()
+    connection.setblocking(False)
+    try:
+        return not connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    finally:
+        connection.settimeout(timeout_s)
+
+
+def _bytes_of(reply: HookReply) -> bytes:
+    lines = [b"HTTP/1.1 %d %s" % (reply.status, HTTPStatus(reply.status).phrase.encode())]
+    headers = (*reply.headers, VERSION_HEADER, (b"connection", b"close"))
+    lines += [name + b": " + value for name, value in headers]
+    return b"\r\n".join((*lines, b"", reply.body))

@@ -10,14 +10,15 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit import __version__
 from tacit.daemon.counters import Counters
 from tacit.daemon.page.signin import PageSessions
 from tacit.daemon.source import EngineSource
-from tacit.daemon.spool import parse_payload
+from tacit.daemon.spool import Spool, parse_payload
 from tacit.daemon.workers import Busy, WorkerPool
 from tacit.errors import InvalidPayload, TacitError
 from tacit.system.processes import resident_kb
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 HOOK_PATH = "/hook/"
 DEADLINE_HEADER = b"x-tacit-deadline-ms"
+ACKNOWLEDGES = b"x-tacit-acknowledges"
+"""With this header a client sends `ACK` once the host has the reply."""
+ACK = b"\x06"
 VERSION_HEADER = (b"x-tacit-version", __version__.encode())
 MAX_BODY_BYTES = 16 << 20
 DEADLINE_MS = 800.0
@@ -54,16 +58,22 @@ class DaemonParts:
     api: tuple[Engine, Router] | None = None
     mcp: McpMount | None = None
     page: PageSessions = field(default_factory=PageSessions)
+    spool: Spool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the spool of the home."""
+        self.spool = Spool(Path(self.home) / "spool")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookReply:
-    """The reply to a hook. `outcome` is the counter of the reply; the sender of the reply increments it."""
+    """The reply to a hook. `outcome` is the counter of the reply; whoever asked for the reply increments it. `sent` = it is on its way already."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
     body: bytes = b""
     outcome: str
+    sent: bool = False
 
 
 def begin_hook(parts: DaemonParts, headers: Iterable[tuple[bytes, bytes]]) -> float:
@@ -76,19 +86,39 @@ def begin_hook(parts: DaemonParts, headers: Iterable[tuple[bytes, bytes]]) -> fl
     return time.monotonic() + deadline_ms / 1000
 
 
-def serve_hook(parts: DaemonParts, host: str, body: bytes, *, until_s: float) -> HookReply:
-    """Ask the engine for one event's exact reply, within what is left of its deadline. Blocking. Never raises."""
+def serve_hook(
+    parts: DaemonParts, host: str, body: bytes, *, until_s: float, send: Callable[[HookReply], bool]
+) -> HookReply:
+    """Ask the engine for one event's exact reply, within what is left of its deadline. Blocking. Never raises.
+
+    `send` sends a reply with a block and returns whether the client took it; the engine counts only such a block as given.
+    The caller sends every other reply.
+    """
+    sent: list[HookReply] = []
+
+    def hand_over(text: str) -> bool:
+        reply = _reply_of(text)
+        taken = send(reply)
+        sent.append(replace(reply, sent=True, outcome="injections" if taken else "late"))
+        return taken
+
     try:
         engine = parts.source.begin().result(timeout=max(0.0, until_s - time.monotonic()))
         payload = parse_payload(body)
+        parts.spool.take_start(payload, engine.take_kept, timeout_s=until_s - time.monotonic())
         left_ms = (until_s - time.monotonic()) * 1000 - REPLY_MS
-        text = engine.hook(host, payload, deadline_ms=max(1.0, left_ms))
+        text = engine.hook(host, payload, deadline_ms=max(1.0, left_ms), hand_over=hand_over)
     # The hook boundary: whatever broke, the agent's turn goes on.
     except Exception as error:  # noqa: BLE001
-        return refuse_hook(host, error)
-    reply = text.encode("utf-8", "replace")
+        refusal = refuse_hook(host, error)
+        return replace(refusal, sent=bool(sent))
+    return sent[0] if sent else _reply_of(text)
+
+
+def _reply_of(text: str) -> HookReply:
+    body = text.encode("utf-8", "replace")
     return HookReply(
-        status=200, headers=text_headers(reply), body=reply, outcome="injections" if reply else "silences"
+        status=200, headers=text_headers(body), body=body, outcome="injections" if body else "silences"
     )
 
 

@@ -30,7 +30,6 @@ from tacit.daemon.launcher import refresh_launcher
 from tacit.daemon.lifecycle import Claim, write_facts
 from tacit.daemon.logs import start_log
 from tacit.daemon.source import EngineSource
-from tacit.daemon.spool import drain
 from tacit.daemon.workers import WorkerPool
 from tacit.errors import TacitError
 from tacit.system.processes import on_stop
@@ -252,9 +251,7 @@ class DaemonProcess:
         return False
 
     def _drain(self, engine: Engine) -> None:
-        report = drain(
-            self._home.spool_dir, lambda host, payload: engine.hook(host, payload, deadline_ms=2_000.0)
-        )
+        report = self._parts.spool.drain(engine.take_kept)
         if report.taken or report.refused or report.left:
             self._parts.counters.add("spooled", report.taken)
             _LOG.info("spool: %d taken, %d refused, %d left", report.taken, report.refused, report.left)

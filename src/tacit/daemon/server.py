@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from tacit.app.engine import Engine
 
 T = TypeVar("T")
+SEND_S = 2.0
+"""A reply that cannot be sent for so long was not taken."""
 
 
 def build_app(parts: DaemonParts) -> ASGIApp:
@@ -186,23 +188,55 @@ def _hooks_first(app: ASGIApp, parts: DaemonParts) -> ASGIApp:
         host = path[len(HOOK_PATH) :]
         try:
             body = await read_body(receive)
-            reply = await parts.pool.run(
-                lambda: _serve_hook(parts, host, body, until_s), until_s=until_s, ahead=True
-            )
         except ClientDisconnect:
             return
+        except TacitError as error:
+            await _send(send, refuse_hook(host, error))
+            return
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+        gone = asyncio.ensure_future(receive())  # nothing but the end of the connection can follow
+
+        async def put(reply: HookReply) -> bool:
+            if over.is_set() or gone.done():
+                return False
+            over.set()
+            await _send(send, reply)
+            return True
+
+        def hand_over(reply: HookReply) -> bool:
+            coming = put(reply)
+            try:
+                return asyncio.run_coroutine_threadsafe(coming, loop).result(timeout=SEND_S)
+            except (RuntimeError, TimeoutError):  # the loop is over
+                coming.close()
+                return False
+
+        try:
+            reply = await parts.pool.run(
+                lambda: _serve_hook(parts, host, body, until_s, hand_over), until_s=until_s, ahead=True
+            )
         except (Busy, TimeoutError, TacitError) as error:
             reply = refuse_hook(host, error)
+        finally:
+            gone.cancel()
         parts.counters.add(reply.outcome)
-        await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
-        await send({"type": "http.response.body", "body": reply.body})
+        if not over.is_set():
+            over.set()
+            await _send(send, reply)
 
     return serve
 
 
-def _serve_hook(parts: DaemonParts, host: str, body: bytes, until_s: float) -> HookReply:
+async def _send(send: Send, reply: HookReply) -> None:
+    await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
+    await send({"type": "http.response.body", "body": reply.body})
+
+
+def _serve_hook(
+    parts: DaemonParts, host: str, body: bytes, until_s: float, send: Callable[[HookReply], bool]
+) -> HookReply:
     with pending_answer():  # work that may wait gives way meanwhile, as it does for the hook listener
-        return serve_hook(parts, host, body, until_s=until_s)
+        return serve_hook(parts, host, body, until_s=until_s, send=send)
 
 
 class _Api:

@@ -1,8 +1,9 @@
 """Events that hooks kept while no daemon answered.
 
-In: `spool/*.event`, a line of JSON (`host`, `event`, `reason`, `at_ms`) and then what the hook kept of the host's payload. Out:
-the engine has handled them, oldest first, and the files are gone. A file that cannot be read is removed and counted; one
-that the engine could not take yet stays, a week at most; one that holds words of a conversation, an hour at most.
+In: files in `spool/`, a line of JSON (`host`, `event`, `at_ms`) and then what the hook kept of the host's payload. Out: the engine has
+handled them, oldest first, and the files are gone. A file that cannot be read is removed and counted; one that the engine could not
+take yet stays, a week at most; one that holds words of a conversation, an hour at most. What a hook did not finish is read, too, once
+that hook is gone.
 """
 
 from __future__ import annotations
@@ -10,25 +11,34 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from threading import Lock
+from typing import Protocol, cast
 
 from tacit.errors import InvalidPayload, NotFound, TacitError
 from tacit.text.decoding import decode_text
 
 MOST_AT_ONCE = 200
 KEPT_S = 7 * 86_400.0
-UNFINISHED_S = 3_600.0
+UNFINISHED_S = 10.0
+"""A hook that began to write a file is gone after this."""
 TEXT_KEPT_S = 3_600.0
 """Events with words in them are deleted unread after this; `tacit_hook` does the same while no daemon runs."""
-WITH_TEXT = "-text.event"
+EVENT, WITH_TEXT, START_GIVEN, UNFINISHED = ".event", "-text.event", "-start.event", ".tmp"
+"""Ends of the names: any event, one with words in it, the start of a session that has its block already, one that its hook has not finished."""
+_SESSION_FIELDS = ("session_id", "conversation_id", "session", "key")
 
 _LOG = logging.getLogger(__name__)
 
-Take = Callable[[str, Mapping[str, object]], object]
-"""Handles one event: host, payload."""
+
+class Take(Protocol):
+    """Handles one event, at the time when it happened; `given` = the session has its start block already."""
+
+    def __call__(self, host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool) -> object:
+        """Handle it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,34 +50,70 @@ class DrainReport:
     left: int = 0
 
 
-def drain(folder: Path, take: Take, *, now_s: float | None = None) -> DrainReport:
-    """Hand every waiting event to `take`, oldest first; stops at the first that cannot be taken yet."""
-    now = time.time() if now_s is None else now_s
-    taken = refused = waiting = 0
-    names = sorted(folder.iterdir()) if folder.is_dir() else []
-    _sweep(names, now)
-    for path in [name for name in names if name.suffix == ".event" and name.exists()][:MOST_AT_ONCE]:
-        try:
-            host, payload = read_event(path)
-            take(host, payload)
-        except FileNotFoundError:
-            continue
-        except (InvalidPayload, NotFound) as error:
-            _LOG.warning("an event from the spool is not usable: %s", type(error).__name__)
-            refused += 1
-        except (TacitError, OSError) as error:
-            _LOG.warning("an event stays in the spool: %s", type(error).__name__)
-            waiting += 1
-            if _age_s(path, now) < KEPT_S:
+class Spool:
+    """The events in a folder. Safe to use from several threads; each event is taken once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = Lock()
+
+    def drain(self, take: Take, *, now_s: float | None = None) -> DrainReport:
+        """Hand every waiting event to `take`, oldest first; stops at the first that cannot be taken yet."""
+        now = time.time() if now_s is None else now_s
+        counts = {"taken": 0, "refused": 0, "left": 0}
+        paths = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
+        for path in [path for path in paths if _is_due(path, now)][:MOST_AT_ONCE]:
+            if path.name.removesuffix(UNFINISHED).endswith(WITH_TEXT) and not _is_younger(
+                path, TEXT_KEPT_S, now
+            ):
+                path.unlink(missing_ok=True)
+                continue
+            with self._lock:
+                outcome = _taken(path, take, now)
+            if outcome:
+                counts[outcome] += 1
+            if outcome == "left" and path.exists():
                 break
-        else:
-            taken += 1
-        path.unlink(missing_ok=True)
-    return DrainReport(taken=taken, refused=refused, left=waiting)
+        return DrainReport(**counts)
+
+    def take_start(self, payload: Mapping[str, object], take: Take, *, timeout_s: float) -> None:
+        """Hand over the start of the session of `payload` if its block was given without a daemon, so that what follows knows of it."""
+        if not self._folder.is_dir():
+            return
+        for path in sorted(self._folder.glob(f"*{START_GIVEN}")):
+            if not self._lock.acquire(timeout=max(0.0, timeout_s)):
+                return
+            try:
+                if _session_of(_read_event(path)[1]) == _session_of(payload):
+                    _taken(path, take, time.time())
+            except (OSError, InvalidPayload):
+                continue  # the next drain sees to it
+            finally:
+                self._lock.release()
 
 
-def read_event(path: Path) -> tuple[str, Mapping[str, object]]:
-    """Host and payload of one file.
+def _taken(path: Path, take: Take, now_s: float) -> str:
+    """Handle one event and remove its file. Return how that went; "" = it was gone."""
+    outcome = "taken"
+    try:
+        host, payload, at_ms = _read_event(path)
+        take(host, payload, at_ms=at_ms, given=path.name.endswith(START_GIVEN))
+    except FileNotFoundError:
+        return ""
+    except (InvalidPayload, NotFound) as error:
+        _LOG.warning("an event from the spool is not usable: %s", type(error).__name__)
+        outcome = "refused"
+    except (TacitError, OSError) as error:
+        _LOG.warning("an event stays in the spool: %s", type(error).__name__)
+        outcome = "left"
+        if _is_younger(path, KEPT_S, now_s):
+            return outcome
+    path.unlink(missing_ok=True)
+    return outcome
+
+
+def _read_event(path: Path) -> tuple[str, Mapping[str, object], int | None]:
+    """Host, payload and time of one file.
 
     Raises:
         InvalidPayload: if it is not what a hook writes.
@@ -79,10 +125,15 @@ def read_event(path: Path) -> tuple[str, Mapping[str, object]]:
         payload = parse_payload(body)
     except ValueError as error:
         raise InvalidPayload(f"{path.name} in the spool is no JSON.", hint="It is removed.") from error
-    host = cast(dict[str, object], head).get("host") if isinstance(head, dict) else None
+    fields = cast(dict[str, object], head) if isinstance(head, dict) else {}
+    host, at_ms = fields.get("host"), fields.get("at_ms")
     if not isinstance(host, str):
         raise InvalidPayload(f"{path.name} in the spool names no host.", hint="It is removed.")
-    return host, payload
+    return host, payload, at_ms if isinstance(at_ms, int) and at_ms > 0 else None
+
+
+def _session_of(payload: Mapping[str, object]) -> object:
+    return next((payload[name] for name in _SESSION_FIELDS if name in payload), None)
 
 
 def parse_payload(body: bytes) -> Mapping[str, object]:
@@ -104,15 +155,14 @@ def parse_payload(body: bytes) -> Mapping[str, object]:
     return cast(dict[str, object], payload)
 
 
-def _age_s(path: Path, now_s: float) -> float:
+def _is_due(path: Path, now_s: float) -> bool:
+    """Whether an event can be read: it is finished, or the hook that wrote it is gone."""
+    return path.suffix == EVENT or (path.suffix == UNFINISHED and not _is_younger(path, UNFINISHED_S, now_s))
+
+
+def _is_younger(path: Path, age_s: float, now_s: float) -> bool:
+    """Whether a file was written at most `age_s` ago; not if the clock was set back by more than that since."""
     try:
-        return now_s - path.stat().st_mtime
+        return abs(now_s - path.stat().st_mtime) <= age_s
     except OSError:
-        return 0.0
-
-
-def _sweep(names: list[Path], now_s: float) -> None:
-    for path in names:
-        old = UNFINISHED_S if path.suffix == ".tmp" else TEXT_KEPT_S
-        if path.name.endswith((".tmp", WITH_TEXT)) and not -UNFINISHED_S <= _age_s(path, now_s) <= old:
-            path.unlink(missing_ok=True)
+        return False

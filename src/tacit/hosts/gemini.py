@@ -198,7 +198,6 @@ def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
         **signal_fields(fields, at_ms),
         key=f"start:{source}:{_moment(fields, at_ms)}",
         source=_SOURCES[source],
-        answered=fields.flag("tacit_answered"),
     )
 
 

@@ -36,6 +36,7 @@ class SilenceCause(StrEnum):
     IN_CONTEXT = "in_context"
     NO_ROOM = "no_room"
     LATE = "late"
+    """`detail`: `not_taken` = the answer was made, but its host no longer waited for it."""
     FAILED = "failed"
     """`detail`: name of the exception's class."""
 

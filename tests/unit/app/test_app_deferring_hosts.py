@@ -33,8 +33,13 @@ class Gemini:
 
     def __call__(self, event: str, **fields: object) -> str:
         """Send one event; the text that the model gets, or the reason of a refusal."""
+        payload = self.payload(event, **fields)
+        reply = json.loads(self.engine.hook("gemini", payload, deadline_ms=60_000) or "{}")
+        return reply.get("hookSpecificOutput", {}).get("additionalContext", "") or reply.get("reason", "")
+
+    def payload(self, event: str, **fields: object) -> dict[str, object]:
         self.count += 1
-        payload = {
+        return {
             "hook_event_name": event,
             "session_id": "s1",
             "cwd": str(self.project),
@@ -42,8 +47,6 @@ class Gemini:
             "timestamp": f"2026-11-26T14:48:{self.count:02}.000Z",
             **fields,
         }
-        reply = json.loads(self.engine.hook("gemini", payload, deadline_ms=60_000) or "{}")
-        return reply.get("hookSpecificOutput", {}).get("additionalContext", "") or reply.get("reason", "")
 
     def remember(self, text: str, **how: object) -> None:
         self.engine.remember(text, cwd=str(self.project), **how)
@@ -87,7 +90,8 @@ def test_a_session_whose_start_nobody_heard_gets_its_pack_with_the_first_prompt(
 
 def test_a_start_block_that_the_hook_client_handed_over_is_not_given_again(gemini) -> None:
     gemini.remember(LINT, kind="preference", when="always")
-    gemini("SessionStart", source="startup", tacit_answered=True)
+    payload = gemini.payload("SessionStart", source="startup")
+    gemini.engine.take_kept("gemini", payload, at_ms=None, given=True)
     assert gemini("BeforeAgent", prompt="What is the capital of France?") == ""
 
 

@@ -25,6 +25,8 @@ from tacit.providers.clock import FakeClock
 from tacit.safety.authority import Authority
 from tacit.session.answer_priority import wait_for_pending_answers
 
+HandOver = Callable[[str], bool]
+
 
 class EngineDouble:
     """Answers hooks by a function."""
@@ -32,10 +34,17 @@ class EngineDouble:
     def __init__(self, answer: Callable[[str, Mapping[str, object], float], str]) -> None:
         self._answer = answer
         self.asked: list[tuple[str, Mapping[str, object], float]] = []
+        self.taken: list[bool] = []
 
-    def hook(self, host: str, payload: Mapping[str, object], *, deadline_ms: float) -> str:
+    def hook(self, host: str, payload: Mapping[str, object], *, deadline_ms: float, hand_over: HandOver) -> str:
         self.asked.append((host, payload, deadline_ms))
-        return self._answer(host, payload, deadline_ms)
+        text = self._answer(host, payload, deadline_ms)
+        if text:
+            self.taken.append(hand_over(text))
+        return text
+
+    def take_kept(self, *_: object, **__: object) -> None:
+        raise AssertionError("nothing was kept")
 
 
 def parts_of(engine: object, *, threads: int = 2, queue: int = 2) -> DaemonParts:

@@ -8,6 +8,8 @@ import os
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ from tacit.config.home import Home
 from tacit.daemon.launcher import refresh_launcher, write_launcher
 from tacit.daemon.lifecycle import claim, write_facts
 from tacit.daemon.logs import start_log
-from tacit.daemon.spool import drain
+from tacit.daemon.spool import Spool
 from tacit.errors import (
     DaemonError,
     NotFound,
@@ -93,12 +95,47 @@ def spool(home: Home, name: str, text: str) -> Path:
 def test_the_spool_is_taken_oldest_first_and_emptied(home):
     spool(home, "2.event", '{"host":"plain"}\n{"n": 2}')
     spool(home, "1.event", '{"host":"plain"}\n{"n": 1}')
-    spool(home, "3.tmp", "half")
+    spool(home, "3.event.tmp", '{"host":"plain","at_ms":7}\n{"n": 3}')
     taken: list[object] = []
-    done = drain(home.spool_dir, lambda host, payload: taken.append((host, payload["n"])))
-    assert taken == [("plain", 1), ("plain", 2)]
+
+    def take(host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool) -> None:
+        taken.append((host, payload["n"], at_ms, given))
+
+    done = Spool(home.spool_dir).drain(take)
+    assert taken == [("plain", 1, None, False), ("plain", 2, None, False)]
     assert done.taken == 2
-    assert [path.name for path in home.spool_dir.iterdir()] == ["3.tmp"]
+    assert [path.name for path in home.spool_dir.iterdir()] == ["3.event.tmp"]  # its hook may be at work
+    assert Spool(home.spool_dir).drain(take, now_s=time.time() + 20).taken == 1
+    assert taken[2] == ("plain", 3, 7, False)
+    assert list(home.spool_dir.iterdir()) == []
+
+
+def test_half_an_event_of_a_hook_that_was_ended_is_thrown_away(home):
+    spool(home, "1.event.tmp", '{"host":"plain","at_ms":7}\n{"n": 3, "transcript_pa')
+    done = Spool(home.spool_dir).drain(lambda *_, **__: None, now_s=time.time() + 20)
+    assert (done.taken, done.refused) == (0, 1)
+    assert list(home.spool_dir.iterdir()) == []
+
+
+def test_words_are_deleted_unread_after_an_hour_finished_or_not(home):
+    spool(home, "1-text.event", '{"host":"plain"}\n{"n": 1}')
+    spool(home, "2-text.event.tmp", '{"host":"plain"}\n{"n": 2}')
+    assert Spool(home.spool_dir).drain(lambda *_, **__: None, now_s=time.time() + 3_700).taken == 0
+    assert list(home.spool_dir.iterdir()) == []
+
+
+def test_the_start_of_the_session_that_asks_is_taken_before_it_and_no_other(home):
+    spool(home, "1-start.event", '{"host":"plain","at_ms":5}\n{"session_id": "a"}')
+    spool(home, "2-start.event", '{"host":"plain","at_ms":6}\n{"session_id": "b"}')
+    spool(home, "3.event", '{"host":"plain"}\n{"session_id": "b"}')
+    taken: list[object] = []
+
+    def take(host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool) -> None:
+        taken.append((host, payload["session_id"], at_ms, given))
+
+    Spool(home.spool_dir).take_start({"session_id": "b", "prompt": "x"}, take, timeout_s=5)
+    assert taken == [("plain", "b", 6, True)]
+    assert sorted(path.name for path in home.spool_dir.iterdir()) == ["1-start.event", "3.event"]
 
 
 def test_what_cannot_be_read_is_thrown_away_and_what_cannot_be_taken_yet_stays(home):
@@ -109,17 +146,17 @@ def test_what_cannot_be_read_is_thrown_away_and_what_cannot_be_taken_yet_stays(h
     spool(home, "5.event", '{"host":"busy"}\n{}')
     spool(home, "6.event", '{"host":"plain"}\n{}')
 
-    def take(host: str, _: object) -> None:
+    def take(host: str, _: object, **__: object) -> None:
         if host == "gone":
             raise NotFound("no host")
         if host == "busy":
             raise StoreBusy("later")
 
-    done = drain(home.spool_dir, take)
+    done = Spool(home.spool_dir).drain(take)
     assert (done.taken, done.refused, done.left) == (0, 4, 1)
     assert sorted(path.name for path in home.spool_dir.iterdir()) == ["5.event", "6.event"]
     a_week_later = (home.spool_dir / "5.event").stat().st_mtime + 8 * 86_400
-    assert drain(home.spool_dir, take, now_s=a_week_later).taken == 1
+    assert Spool(home.spool_dir).drain(take, now_s=a_week_later).taken == 1
     assert list(home.spool_dir.iterdir()) == []
 
 

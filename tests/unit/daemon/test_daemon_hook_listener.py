@@ -21,6 +21,7 @@ from tacit.errors import NotFound
 from tacit.system.transport import TcpTransport, Transport, UnixTransport
 
 Answer = Callable[[str, Mapping[str, object], float], str]
+HandOver = Callable[[str], bool]
 
 
 class EngineDouble:
@@ -28,9 +29,16 @@ class EngineDouble:
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
+        self.taken: list[bool] = []
 
-    def hook(self, host: str, payload: Mapping[str, object], *, deadline_ms: float) -> str:
-        return self._answer(host, payload, deadline_ms)
+    def hook(self, host: str, payload: Mapping[str, object], *, deadline_ms: float, hand_over: HandOver) -> str:
+        text = self._answer(host, payload, deadline_ms)
+        if text:
+            self.taken.append(hand_over(text))
+        return text
+
+    def take_kept(self, *_: object, **__: object) -> None:
+        raise AssertionError("nothing was kept")
 
 
 class Place:

@@ -84,6 +84,9 @@ class FakeDaemon:
             size += len(parts[-1])
         return head + b"\r\n\r\n" + b"".join(parts)
 
+    def reply_with(self, reply: Reply | bytes) -> None:
+        self._reply = reply
+
     def close(self) -> None:
         self._socket.close()
         self._thread.join(5)
@@ -127,12 +130,18 @@ def serve(home: Path) -> Iterator[Callable[[Reply | bytes], FakeDaemon]]:
 
 
 def run(
-    home: Path, payload: bytes, *arguments: str, hook: Path = HOOK, **environ: str
+    home: Path,
+    payload: bytes,
+    *arguments: str,
+    hook: Path = HOOK,
+    stdout: int = subprocess.PIPE,
+    **environ: str,
 ) -> subprocess.CompletedProcess[bytes]:
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-E", str(hook), *(arguments or ("claude-code",))],
         input=payload,
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         timeout=50,
         env={"PATH": "/nowhere", "HOME": str(home), "TACIT_HOME": str(home), **environ},
     )
@@ -407,9 +416,81 @@ def test_without_a_daemon_the_end_of_a_turn_is_kept(home, lonely):
     assert path.suffix == ".event"
     assert json.loads(head)["host"] == "claude-code"
     assert json.loads(head)["event"] == "Stop"
-    assert json.loads(head)["reason"] == "undelivered"
     assert abs(json.loads(head)["at_ms"] / 1000 - time.time()) < 60
     assert json.loads(body) == json.loads(STOP)
+
+
+def test_the_end_of_a_turn_is_on_disk_before_the_daemon_is_asked_and_gone_once_it_answered(home, serve):
+    at_work: list[Path] = []
+    content: list[bytes] = []
+
+    def answer(connection: socket.socket, _: bytes) -> None:
+        at_work.extend(spooled(home))
+        content.extend(path.read_bytes() for path in at_work)
+        connection.sendall(http(b""))
+
+    serve(answer)
+    run(home, STOP)
+    (path,) = at_work
+    assert path.name.endswith("-text.event.tmp")
+    assert json.loads(content[0].partition(b"\n")[2]) == json.loads(STOP)
+    assert spooled(home) == []
+
+
+def test_the_end_of_a_turn_survives_a_hook_that_is_ended_while_it_waits(home, serve):
+    released = threading.Event()
+    serve(lambda connection, _: released.wait(60) and None)
+    environ = {"TACIT_HOME": str(home), "TACIT_HOOK_DEADLINE_MS": "60000"}
+    command = [sys.executable, "-I", "-S", "-E", str(HOOK), "claude-code"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environ)
+    try:
+        assert process.stdin is not None
+        process.stdin.write(STOP)
+        process.stdin.close()
+        until = time.monotonic() + 30
+        while not spooled(home) and time.monotonic() < until:
+            time.sleep(0.01)
+        process.kill()
+    finally:
+        process.wait(30)
+        released.set()
+    (path,) = spooled(home)
+    assert json.loads(path.read_bytes().partition(b"\n")[2]) == json.loads(STOP)
+
+
+def test_the_daemon_is_told_that_a_reply_reached_the_host_and_not_of_silence(home, serve):
+    told: list[bytes] = []
+
+    def then_listen(text: bytes) -> Reply:
+        def answer(connection: socket.socket, request: bytes) -> None:
+            assert b"\r\nX-Tacit-Acknowledges: 1\r\n" in request
+            connection.sendall(http(text))
+            told.append(connection.recv(10))
+
+        return answer
+
+    daemon = serve(then_listen(b"memory"))
+    assert run(home, PROMPT).stdout == b"memory"
+    daemon.reply_with(then_listen(b""))
+    assert run(home, PROMPT).stdout == b""
+    assert told == [b"\x06", b""]
+
+
+def test_the_daemon_is_not_told_of_a_reply_that_nobody_reads(home, serve):
+    told: list[bytes] = []
+
+    def answer(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(http(b"memory"))
+        told.append(connection.recv(10))
+
+    serve(answer)
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        run(home, PROMPT, stdout=writer)
+    finally:
+        os.close(writer)
+    assert told == [b""]
 
 
 def test_a_refused_end_of_a_turn_is_kept_when_the_fault_is_the_daemons(home, serve):
@@ -445,7 +526,7 @@ def test_without_a_daemon_a_start_gets_the_block_of_the_nearest_folder_of_its_re
     assert run(home, start_in(deep), hook=lonely).stdout.decode() == "é near"
     assert counted(home) == "s"
     (path,) = spooled(home)
-    assert json.loads(path.read_bytes().partition(b"\n")[0])["reason"] == "start_block"
+    assert path.name.endswith("-start.event")
 
 
 @pytest.mark.parametrize("border", ["file", "folder"])
@@ -506,13 +587,9 @@ def test_a_host_that_takes_no_text_at_the_start_gets_its_block_with_the_first_pr
     assert send("BeforeAgent", prompt="the prompt") == b"block"
     (path,) = spooled(home)
     head, _, body = path.read_bytes().partition(b"\n")
-    assert json.loads(head)["reason"] == "start_block"
-    assert json.loads(body) == {
-        **about,
-        "hook_event_name": "SessionStart",
-        "source": "startup",
-        "tacit_answered": True,
-    }
+    assert path.name.endswith("-start.event")
+    assert json.loads(head)["host"] == "gemini"
+    assert json.loads(body) == {**about, "hook_event_name": "SessionStart", "source": "startup"}
     chat.write_text('{"id":"g","type":"gemini","content":"an answer"}\n')
     assert send("BeforeAgent", prompt="another one") == b""
 

@@ -124,12 +124,6 @@ def test_its_own_memory_lies_beside_its_transcripts() -> None:
     assert [file.at("") for file in HOST.capabilities.memory_files] == ["", ""]
 
 
-def test_a_start_that_the_hook_client_answered_says_so() -> None:
-    start = parse(hook_event_name="SessionStart", source="startup", tacit_answered=True)
-    assert isinstance(start, SessionStarted)
-    assert start.answered
-
-
 @pytest.mark.parametrize(
     "fields",
     [
