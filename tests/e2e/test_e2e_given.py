@@ -61,17 +61,27 @@ def test_a_daemon_that_stood_still_beyond_the_deadline_gave_nothing() -> None:
         assert (late["injected"], late["block"], late["cause"]) == ([], "", "late")
         assert "late: the host did not wait" in machine.tacit("why").stdout
         comes_again(machine, "still")
-        assert machine.counters()["injections"] == 1
 
 
-def test_a_daemon_that_begins_too_late_gave_nothing() -> None:
+def test_a_hook_that_its_host_ends_while_the_daemon_begins_was_given_nothing() -> None:
     with Machine() as machine:
         machine.remember(RULE, kind="guideline", when="commit")
         machine.stop()
         wait_for(lambda: not machine.processes())
-        assert impatient(machine, COMMIT, session="cold", **SHORT) == ""
-        wait_for(machine.home.daemon_file.exists)
-        comes_again(machine, "cold")
+        machine.home.daemon_file.unlink(missing_ok=True)
+        process = machine.popen()
+        try:
+            assert process.stdin is not None
+            process.stdin.write(machine.payload("UserPromptSubmit", prompt=COMMIT, session_id="cold"))
+            process.stdin.close()
+            process.stdin = None
+            wait_for(machine.home.daemon_file.exists)
+        finally:
+            process.kill()
+            printed = RULE in injected(process.communicate()[0])
+        assert (RULE in machine.prompt(COMMIT, session_id="cold")) is not printed
+        assert machine.prompt(COMMIT, session_id="cold") == ""
+        wait_for(lambda: exposed(machine, "cold") == 1)
 
 
 def test_a_client_with_fifteen_milliseconds_is_given_what_it_prints_and_no_more() -> None:

@@ -24,7 +24,6 @@ LOOKS = {
     "match",
 }
 CLOSED: dict[tuple[str, str], str] = {
-    ("src/tacit_hook.py", "undelivered"): "the launcher's own literal: why an event is kept",
     (
         "src/tacit/app/queries/injection.py",
         "timeout",

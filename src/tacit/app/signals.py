@@ -308,7 +308,12 @@ class SignalHandler:
                 signal, delivery, state, before=before, carries=carries, holds=capabilities.holds
             )
         if hand_over is not None and not delivery.block.empty and not hand_over(delivery):
-            delivery, state = _too_late(delivery), before  # so that a later signal may bring the same
+            delivery, state = _too_late(delivery), before
+        if delivery.trace is not None and _was_late(delivery.trace):
+            # A later signal may bring what this one did not, and so may this one when it comes again.
+            state = replace(state, late_key=signal.key)
+        elif state.late_key == signal.key:
+            state = replace(state, late_key="")
         self._sessions.save(state, trace=delivery.trace)
         if (trace := delivery.trace) is not None and trace.injected:
             _LOG.info("injection: %s, %d tokens, %.0f ms", summary_text(trace), trace.tokens, trace.took_ms)
@@ -727,6 +732,12 @@ def _reaches_model(
     return surface not in (Surface.ACTION, Surface.PROMPT) or capabilities.arrives(surface) != "never"
 
 
+def _was_late(trace: Trace) -> bool:
+    """Whether nothing was given because time ran out, for the whole or for a part of the search."""
+    losses = (loss.cause for stage in trace.stages for loss in stage.losses)
+    return trace.cause is SilenceCause.LATE or (trace.silent and "late" in losses)
+
+
 def _too_late(delivery: Delivery) -> Delivery:
     """The delivery that the host did not wait for: nothing was given."""
     trace = delivery.trace
@@ -827,9 +838,8 @@ def _kept_under(signal: Signal, capabilities: HostCapabilities) -> str:
 
 def _asks_again(signal: Signal, state: SessionState, capabilities: HostCapabilities) -> bool:
     """Whether a repeated signal was never answered, because its first answer came too late or cannot be replayed."""
-    if isinstance(signal, SessionStarted) and signal.answered:
-        # Its block was given by the hook client, while the daemon answered too late.
-        return state.start_pack is None or state.start_pack.epoch != state.epoch
+    if signal.key == state.late_key:
+        return True
     starts = isinstance(signal, SessionStarted | SubagentStarted) and not capabilities.stored
     asks = starts or capabilities.answers_again
     return asks and ledger.kept_block(state, _kept_under(signal, capabilities)) is None

@@ -139,7 +139,8 @@ class SessionState:
 
     `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =
     blocks that are sent with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and no
-    block followed it yet; `words_at` = path of the transcript that holds the agent's last message, if the event at its end did not.
+    block followed it yet; `late_key` = key of the last signal that
+    was answered too late; `words_at` = path of the transcript that holds the agent's last message, if the event at its end did not.
     """
 
     key: SessionKey
@@ -174,4 +175,5 @@ class SessionState:
     armed: Armed | None = None
     waiting: tuple[str, ...] = ()
     compacted: bool = False
+    late_key: str = ""
     words_at: str = ""

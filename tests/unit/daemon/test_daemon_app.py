@@ -36,7 +36,9 @@ class EngineDouble:
         self.asked: list[tuple[str, Mapping[str, object], float]] = []
         self.taken: list[bool] = []
 
-    def hook(self, host: str, payload: Mapping[str, object], *, deadline_ms: float, hand_over: HandOver) -> str:
+    def hook(
+        self, host: str, payload: Mapping[str, object], *, deadline_ms: float, hand_over: HandOver
+    ) -> str:
         self.asked.append((host, payload, deadline_ms))
         text = self._answer(host, payload, deadline_ms)
         if text:

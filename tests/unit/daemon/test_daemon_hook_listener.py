@@ -31,7 +31,9 @@ class EngineDouble:
         self._answer = answer
         self.taken: list[bool] = []
 
-    def hook(self, host: str, payload: Mapping[str, object], *, deadline_ms: float, hand_over: HandOver) -> str:
+    def hook(
+        self, host: str, payload: Mapping[str, object], *, deadline_ms: float, hand_over: HandOver
+    ) -> str:
         text = self._answer(host, payload, deadline_ms)
         if text:
             self.taken.append(hand_over(text))
@@ -55,6 +57,7 @@ class Place:
         self.listener = HookListener(
             self.bound, transport=transport, parts=self.parts, threads=2, hand_over=self.handed.append
         )
+        self.taken = engine.taken
         self.listener.start()
 
     def connect(self) -> socket.socket:
@@ -256,3 +259,83 @@ def test_a_request_that_comes_in_pieces_is_answered(transport: Transport) -> Non
         while part := connection.recv(65536):
             data += part
         assert data.endswith(b"text")
+
+
+def asking(place: Place, *headers: str) -> socket.socket:
+    """A connection on which a hook was asked."""
+    connection = place.connect()
+    lines = ("POST /hook/x HTTP/1.1", "Host: tacit", "Content-Length: 2", *headers, "", "")
+    connection.sendall("\r\n".join(lines).encode() + b"{}")
+    return connection
+
+
+def outcome(place: Place) -> tuple[bool, dict[str, int]]:
+    """Whether the engine heard that its one answer was taken, and the counters."""
+    until = time.monotonic() + 30
+    while not (place.taken and sum(place.parts.counters.values()[name] for name in ("injections", "late"))):
+        assert time.monotonic() < until
+        time.sleep(0.005)
+    (taken,) = place.taken
+    return taken, dict(place.parts.counters.values())
+
+
+ACKNOWLEDGES = "X-Tacit-Acknowledges: 1"
+
+
+def test_an_answer_counts_as_given_when_its_client_says_so(transport):
+    with place(transport, lambda *_: "memory") as made:
+        connection = asking(made, ACKNOWLEDGES)
+        with closing(connection):
+            data = b""
+            while not data.endswith(b"memory"):
+                data += connection.recv(65536)
+            assert made.taken == []  # so far, it was only sent
+            connection.sendall(b"\x06")
+            taken, counters = outcome(made)
+        assert taken
+        assert (counters["injections"], counters["late"]) == (1, 0)
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_an_answer_that_its_client_does_not_confirm_counts_as_late(transport, read):
+    with place(transport, lambda *_: "memory") as made:
+        connection = asking(made, ACKNOWLEDGES, "X-Tacit-Deadline-Ms: 20000")
+        if read:
+            connection.recv(65536)
+        connection.close()
+        taken, counters = outcome(made)
+        assert not taken
+        assert (counters["injections"], counters["late"]) == (0, 1)
+
+
+def test_a_client_that_stands_still_is_waited_for_until_its_deadline_and_no_longer(transport):
+    with (
+        place(transport, lambda *_: "memory") as made,
+        closing(asking(made, ACKNOWLEDGES, "X-Tacit-Deadline-Ms: 100")),
+    ):
+        taken, _ = outcome(made)
+        assert not taken
+
+
+def test_a_client_that_says_nothing_was_given_the_answer_if_it_was_still_there(transport):
+    gone = threading.Event()
+
+    def answer(*_: object) -> str:
+        assert gone.wait(30)
+        return "memory"
+
+    with place(transport, answer) as made:
+        asking(made).close()
+        gone.set()
+        assert outcome(made)[0] is False
+    with place(transport, lambda *_: "memory") as made:
+        with closing(asking(made)) as connection:
+            assert connection.recv(65536).endswith(b"memory")
+        assert outcome(made)[0] is True
+
+
+def test_silence_needs_no_confirmation(transport):
+    with place(transport, lambda *_: "") as made:
+        with closing(asking(made, ACKNOWLEDGES)) as connection:
+            assert connection.recv(65536)
+        assert made.taken == []
