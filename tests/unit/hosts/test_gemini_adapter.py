@@ -10,7 +10,7 @@ import pytest
 from tacit.errors import InvalidPayload
 from tacit.hosts.gemini import Gemini
 from tacit.model.pack import Block, Surface
-from tacit.model.signal import PromptSubmitted, SessionStarted, Signal, ToolFailed, ToolFinished
+from tacit.model.signal import PromptSubmitted, Signal, ToolFailed, ToolFinished
 from tacit.reading.prompts.gemini_cli import without_added_files
 
 HOST = Gemini()
