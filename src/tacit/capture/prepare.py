@@ -31,6 +31,7 @@ from tacit.safety.redact import TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words
 from tacit.safety.trust import may_store_as
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.terminal_codes import strip_terminal_codes
 
 Judge = Literal["kind", "typed", "ambient"]
 
@@ -108,6 +109,7 @@ class Preparer:
             UnknownKind: if the draft's kind is not registered.
         """
         kind = self.kinds.get(draft.kind)
+        draft = replace(draft, content=strip_terminal_codes(draft.content))
         redactor = self.redactor.at(draft.scope)
         content = checked_text(draft.content, redactor)
         if isinstance(content, Skip):

@@ -45,7 +45,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, MemoryFile
-from tacit.reading.prompts.machine_made import PROGRAM_SOURCES, machine_made, typed_command
+from tacit.reading.prompts.machine_made import by_program, machine_made, typed_command
 
 NAME = "claude-code"
 CAP_CHARS = 9_500
@@ -177,18 +177,18 @@ def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
 def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
     text = fields.needed_text("prompt")
     prompt_id = fields.identifier("prompt_id")
-    source = fields.identifier("source")
+    sources = (fields.raw("source"), fields.raw("promptSource"))
     common = signal_fields(fields, at_ms)
     name = prompt_id or str(time_step(at_ms))
     # A subagent is prompted by the agent above it, never by the user: nothing in it is the user's word.
-    by_program = bool(common["agent_id"]) or source in PROGRAM_SOURCES
+    program = bool(common["agent_id"]) or by_program(fields.raw("origin"), *sources)
     return PromptSubmitted(
         **common,
         key=f"prompt:{digest(name, text)}",
         text=text,
         message_id=prompt_id,
-        machine=by_program or machine_made(text),
-        command="" if by_program else typed_command(text),
+        machine=program or machine_made(text),
+        command="" if program else typed_command(text),
     )
 
 

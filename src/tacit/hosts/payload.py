@@ -15,6 +15,7 @@ from tacit.model.pack import Block
 from tacit.model.session import SessionKey
 from tacit.ports.host import ReplayRequest
 from tacit.session.projects import relative_path
+from tacit.text.terminal_codes import strip_terminal_codes
 
 MAX_TEXT_CHARS = 400_000
 """Longest prompt or message kept; the middle of a longer one is left out."""
@@ -46,9 +47,8 @@ def _kind(value: object) -> str:
 
 
 def clean(text: str) -> str:
-    """Replace what UTF-8 cannot carry (lone surrogates) and NUL by U+FFFD."""
-    if "\x00" in text:
-        text = text.replace("\x00", "\ufffd")
+    """Remove terminal codes; replace what UTF-8 cannot carry (lone surrogates) by U+FFFD."""
+    text = strip_terminal_codes(text)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -11,13 +11,13 @@ import re
 from tacit.reading.commands import main_command
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stop_words import ERROR_STOP_WORDS
+from tacit.text.terminal_codes import strip_terminal_codes
 from tacit.text.tokens import ERROR_WORD
 
 MAX_CHARS = 200
 _HEAD = 6_000
 _TAIL = 14_000
 
-_ANSI = lazy_regex(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _CLASS = lazy_regex(
     r"(?<![\w.])(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Failure|Interrupt|Timeout|Refused|NotFound|Panic|Exit)\b"
 )
@@ -104,7 +104,7 @@ def error_signature(error_text: str, *, command: str = "") -> str:
         At most `MAX_CHARS` characters, the same for the same failure with other paths, numbers, times or quoted
         values; the empty string when there is neither text nor command.
     """
-    text = _ANSI.sub("", error_text).replace("<tool_use_error>", "").replace("</tool_use_error>", "")
+    text = strip_terminal_codes(error_text).replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     tool = main_command(command)

@@ -244,7 +244,7 @@ def test_a_transcript_that_grows_is_read_on_from_where_it_ended(
 
 
 def test_a_markdown_log_in_every_form_is_known(tmp_path: Path, form: Callable[[str], bytes]) -> None:
-    text = "# aider chat started at 2026-11-20 10:00:00\n\n#### Always use the blue script\n\nI will.\n\n#### Thanks\n\nBye.\n"
+    text = "# aider chat started at 2026-11-20 10:00:00\n\n#### Always use the blue script  \n\nI will.\n\n#### Thanks  \n\nBye.\n"
     file = tmp_path / "chat.md"
     file.write_bytes(form(text))
     assert detect_format(file).format == "aider"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.terminal_codes import strip_terminal_codes
 
 RED_TEST = lazy_regex(
     r"AssertionError|assert(?:ion)? failed|\bexpected\b.{0,80}\b(?:got|received|but|to (?:equal|be))\b|^--- FAIL|^FAILED "
@@ -34,7 +35,6 @@ _TELLING = lazy_regex(
     r"error|fail|cannot|can't|could not|not found|no such|denied|refused|missing|unknown|invalid|undefined|unable|panic",
     re.IGNORECASE,
 )
-_ANSI = lazy_regex(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 _NAMED = r"(?:[a-z_]\w*[.:]+)*[A-Z]\w*(?:Error|Exception|Warning|Failure|Panic|NotFound|Timeout)"
 _SHAPE = lazy_regex(
     rf"\b(?P<name>{_NAMED})\b(?::\s*(?P<said>.*))?$"
@@ -96,8 +96,8 @@ def error_line(error: str) -> str:
     A tool's output is anybody's text. What is kept will be handed to an agent later, so only what names the error
     may stay: never the sentences around it, never an order, whatever form it comes in.
     """
-    for raw in error.splitlines():
-        line = _SHELL.sub("", " ".join(_ANSI.sub(" ", raw).split()))
+    for raw in strip_terminal_codes(error).splitlines():
+        line = _SHELL.sub("", " ".join(raw.split()))
         shape = _SHAPE.search(line)
         if shape is None and not (ENVIRONMENT.search(line) or USAGE.search(line) or _MISSES.search(line)):
             continue

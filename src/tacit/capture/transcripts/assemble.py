@@ -16,6 +16,7 @@ from tacit.capture.extract.invocations import refused_by_shell
 from tacit.capture.transcripts.cleaning import clean_prompt, clean_reply, refusal
 from tacit.capture.turn import ModelRequest, ToolUse, Turn, turn_key
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.terminal_codes import strip_terminal_codes
 
 _HIDES_EXIT = lazy_regex(r"\||;")
 """What stands behind these in a command line decides its exit code."""
@@ -188,6 +189,7 @@ class TurnBuilder:
 
     def result(self, call_id: str, *, failed: bool, text: str, at_ms: int) -> None:
         """The result of a call. The user's words in it, of a refusal or an answer, become a prompt."""
+        text = strip_terminal_codes(text)
         position = self._by_id.get(call_id)
         if position is None:
             return

@@ -15,7 +15,7 @@ import msgspec
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.transcripts.rows import Fields, RowReader, fields_of, parse_json, text_in
 from tacit.capture.turn import Transcript
-from tacit.reading.prompts.machine_made import PROGRAM_SOURCES
+from tacit.reading.prompts.machine_made import by_program
 from tacit.state.captured import Position
 
 _MESSAGE_TYPES = ("user", "human", "assistant")
@@ -55,6 +55,7 @@ class _Row(msgspec.Struct, rename="camel"):
     parent: Any = msgspec.field(default=None, name="parent_tool_use_id")
     prompt_source: Any = None
     turn_origin: Any = None
+    origin: Any = None
     source: Any = None
 
 
@@ -116,8 +117,7 @@ def _take(builder: TurnBuilder, row: _Row, *, subagents: bool) -> None:
         _take_usage(builder, row.message, at_ms)
         _take_reply(builder, content, at_ms)
     else:
-        sources = (row.prompt_source, row.turn_origin, row.source)
-        machine = any(isinstance(source, str) and source in PROGRAM_SOURCES for source in sources)
+        machine = by_program(row.origin, row.prompt_source, row.turn_origin, row.source)
         _take_prompt(builder, content, at_ms, machine=machine)
 
 
@@ -131,10 +131,9 @@ def _take_usage(builder: TurnBuilder, message: _Said, at_ms: int) -> None:
 def _typed_meanwhile(row: _Row) -> str:
     """Return the prompts typed while the agent worked. Claude Code keeps them as attachments, never as lines of the user."""
     attachment = fields_of(row.attachment)
-    origin = fields_of(attachment.get("origin")).get("kind", "human")
     if attachment.get("type") != "queued_command" or attachment.get("isMeta") or row.is_sidechain:
         return ""
-    if attachment.get("commandMode", "prompt") != "prompt" or origin != "human":
+    if attachment.get("commandMode", "prompt") != "prompt" or by_program(attachment.get("origin")):
         return ""
     return text_of(attachment.get("prompt"))
 

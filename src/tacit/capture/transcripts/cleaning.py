@@ -10,6 +10,7 @@ import re
 from tacit.reading.prompts.machine_made import machine_made
 from tacit.safety.escape import strip_blocks
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.terminal_codes import strip_terminal_codes
 
 _WRAPPED = (
     "system-reminder", "system_reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat",
@@ -35,6 +36,10 @@ _REFUSED = (
     "doesn't want to take this action",
 )
 _ASKS_BACK = "The user wants to clarify these questions"
+_OWN_BLOCK = lazy_regex(
+    r"^[^\n]*\bnotes(?: on record)?, not a message from the user\.[^\n]*(?:\n[^\S\n]*\S[^\n]*)*", re.MULTILINE
+)
+"""One of our blocks, pasted without its tags: its first line says what it is, and it goes on to the next empty line."""
 _PLAN = lazy_regex(r"\s*Implement the following plan:\s*(?:#+\s*(?P<title>[^\n]+))?", re.IGNORECASE)
 """With these words a host hands the agent's own plan back to it; only the order is the user's."""
 MAX_TEXT = 100_000
@@ -43,11 +48,12 @@ MAX_TEXT = 100_000
 
 def clean_prompt(text: str) -> str:
     """The words of a user message, or "" when a program wrote it."""
+    text = strip_terminal_codes(text[:MAX_TEXT])
     # A reminder may stand before a person's words; whatever else opens like a program's text is one throughout.
     bare = _REMINDER.sub("", text) if "<" in text else text
     if machine_made(bare) or _IN_TRANSCRIPTS.match(text):
         return ""
-    words = _clean(text)
+    words = _OWN_BLOCK.sub("", _clean(text)).strip()
     if plan := _PLAN.match(words):
         return f"Implement the following plan: {plan['title'].strip()}" if plan["title"] else words
     return words
@@ -55,12 +61,11 @@ def clean_prompt(text: str) -> str:
 
 def clean_reply(text: str) -> str:
     """The words of an assistant message."""
-    return _clean(text)
+    return _clean(strip_terminal_codes(text[:MAX_TEXT]))
 
 
 def _clean(text: str) -> str:
-    short = text[:MAX_TEXT].replace("\x00", "").replace("\r\n", "\n")
-    words = strip_blocks(short)
+    words = strip_blocks(text.replace("\r\n", "\n"))
     return (_WRAPPER.sub("", words) if "<" in words else words).strip()
 
 

@@ -15,10 +15,18 @@ from typing import Literal
 from tacit.capture.transcripts.aider import STARTED
 from tacit.capture.transcripts.exports import is_conversation, is_message
 from tacit.capture.transcripts.opencode.storage import is_storage_piece, is_storage_session
-from tacit.capture.transcripts.rows import Fields, fields_of, is_object, list_of, parse_json, text_in
+from tacit.capture.transcripts.rows import (
+    Fields,
+    fields_of,
+    is_object,
+    list_of,
+    parse_json,
+    split_rows,
+    text_in,
+)
 from tacit.capture.transcripts.specstory import GENERATED, HEADED, heading_of
 from tacit.errors import InvalidPayload
-from tacit.text.decoding import decode_text, utf_16_of
+from tacit.text.decoding import decode_text
 from tacit.text.lazy_regex import lazy_regex
 
 LOOKED_AT_BYTES = 300_000
@@ -86,16 +94,18 @@ def detect_format(path: Path) -> DetectedFormat:
         more = bool(file.read(1))
     if head.startswith(_SQLITE):
         return DetectedFormat(format="opencode", host="opencode")
-    if b"\0" in head[:4096] and not utf_16_of(head):
+    text = decode_text(head)
+    bare = text.replace("\0", "")
+    found = DetectedFormat(format="", reason="empty")
+    if bare.lstrip()[:1] in ("{", "["):
+        found = _json(path, text, more=more)
+    elif bare.strip():
+        found = _markdown(bare)
+    if not found.format and bare != text:
         raise InvalidPayload(
             f"{path} is no text.", hint="Expected a transcript: JSON, JSON lines or Markdown."
         )
-    text = decode_text(head)
-    if not text.strip():
-        return DetectedFormat(format="", reason="empty")
-    if text.lstrip()[:1] in "{[":
-        return _json(path, text, more=more)
-    return _markdown(text)
+    return found
 
 
 def _markdown(text: str) -> DetectedFormat:
@@ -113,11 +123,9 @@ def _markdown(text: str) -> DetectedFormat:
 
 def _json(path: Path, text: str, *, more: bool) -> DetectedFormat:
     rows: list[object] = []
-    lines = text.split("\n")
+    lines = re.split(r"\r\n?|\n", text)
     for line in lines[:-1] if more else lines:
-        row = parse_json(line)
-        if row is not None:
-            rows.append(row)
+        rows += split_rows(line.encode("utf-8", "replace"))[0]
         if len(rows) >= _ROWS:
             break
     objects = [fields_of(row) for row in rows if is_object(row)]

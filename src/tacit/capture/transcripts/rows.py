@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,11 @@ from tacit.text.decoding import decode_text, utf_16_of
 HEAD_BYTES = 256
 MAX_FIRST_BYTES = 2_000_000
 Fields = Mapping[str, object]
+_PADDING = b"\0 \t\r\n"
+MAX_PADDING = 100_000
+"""Most NUL bytes between two rows of a line."""
+_CARRIAGE_RETURN = re.compile(rb"(?<=\r)(?!\n)")
+_JSON = json.JSONDecoder()
 _Row = TypeVar("_Row")
 _decode = msgspec.json.Decoder().decode
 
@@ -43,6 +49,35 @@ def _parse_loosely(text: str | bytes) -> object:
         return cast("object", json.loads(text))
     except (ValueError, RecursionError):
         return None
+
+
+def split_rows(line: bytes, parse: Callable[[bytes], object] = parse_json) -> tuple[list[object], bool]:
+    """The rows of one line, and whether the line holds nothing else.
+
+    Most lines hold one row. After a crash, NUL bytes can stand around it, and a row that was cut off can stand in front of it. What follows a row is then
+    another one: what an object is followed by inside a row is no row of its own.
+    """
+    bare = line.strip(_PADDING)
+    value = parse(bare) if bare else None
+    if value is not None or not bare:
+        return [] if value is None else [value], True
+    text = bare.decode("utf-8", "replace")
+    rows: list[object] = []
+    whole_line, at = True, 0
+    while (start := text.find('{"', at)) >= 0:
+        try:
+            _, end = _JSON.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            whole_line, at = False, start + 2
+            continue
+        if (follows := text[end : end + MAX_PADDING].lstrip("\0 \t")) and follows[0] != "{":
+            whole_line, at = False, end
+            continue
+        whole_line &= not text[at:start].strip("\0 \t")
+        if (row := parse(text[start:end].encode("utf-8", "replace"))) is not None:
+            rows.append(row)
+        at = end
+    return rows, whole_line and not text[at:].strip("\0 \t")
 
 
 def is_object(value: object) -> bool:
@@ -113,14 +148,12 @@ class RowReader:
             self._offset = start.offset
             file.seek(start.offset)
             for line, length in _lines(file, utf_16_of(head)):
-                row = parse(line)
-                if row is None and not line.endswith(b"\n"):
+                rows, clean = split_rows(line, parse)
+                if not (clean and rows) and not line.endswith((b"\n", b"\r")):
                     break
                 self._offset += length
-                if isinstance(row, kind):
-                    yield row
-                else:
-                    self.bad += bool(line.strip())
+                self.bad += not clean or not all(isinstance(row, kind) for row in rows)
+                yield from (row for row in rows if isinstance(row, kind))
 
     def builder(self) -> TurnBuilder:
         """A builder that counts on from where the earlier reading stopped; ask after the first row."""
@@ -133,13 +166,9 @@ class RowReader:
             OSError: if the file cannot be read.
         """
         with self.path.open("rb") as file:
-            wide = utf_16_of(file.read(2))
-            file.seek(0)
-            if wide:
-                line, _ = next(_lines(io.BytesIO(file.read(MAX_FIRST_BYTES)), wide), (b"", 0))
-            else:
-                line = file.readline(MAX_FIRST_BYTES)
-            return fields_of(parse_json(line))
+            head = file.read(MAX_FIRST_BYTES)
+        lines = _lines(io.BytesIO(head), utf_16_of(head))
+        return next((fields_of(row) for line, _ in lines for row in split_rows(line)[0]), {})
 
     def transcript(self, builder: TurnBuilder, *, session_id: str = "", cwd: str = "") -> Transcript:
         """Return the transcript that was read."""
@@ -151,7 +180,9 @@ class RowReader:
 def _lines(file: BinaryIO, wide: str) -> Iterator[tuple[bytes, int]]:
     """Return the lines of a file in UTF-8, each with its length in the file; `wide` names the encoding if that is UTF-16."""
     if not wide:
-        yield from ((line, len(line)) for line in file)
+        for line in file:
+            pieces = _CARRIAGE_RETURN.split(line) if b"\r" in line[:-2] else (line,)
+            yield from ((piece, len(piece)) for piece in pieces if piece)
         return
     data = file.read()
     whole_bytes = len(data) - len(data) % 2  # half a character is still being written
@@ -168,7 +199,7 @@ def read_whole(path: Path) -> tuple[str, Position]:
     """
     raw = path.read_bytes()
     end = Position(offset=len(raw), head=hashlib.sha256(raw).hexdigest()[:16])
-    return decode_text(raw), end
+    return decode_text(raw).replace("\0", ""), end
 
 
 def whole(

@@ -12,9 +12,10 @@ that the host asks to run them.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import cast
 
-PROGRAM_SOURCES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
-"""What Claude Code says of a prompt that it made itself (`source`, `promptSource`, `turnOrigin`)."""
+_PROGRAM_SOURCES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event", "sdk"})
 LOOKED_AT_CHARS = 400
 _OPENING = re.compile(
     r"\s*(?:"
@@ -29,6 +30,19 @@ _OPENING = re.compile(
     r")",
     re.IGNORECASE,
 )
+
+
+def by_program(origin: object, *sources: object) -> bool:
+    """Whether Claude Code says that no person typed a prompt.
+
+    Args:
+        origin: the field `origin` of the prompt; its `kind` is `human` where a person typed it.
+        sources: the fields `source`, `promptSource` and `turnOrigin`.
+    """
+    kind = cast("Mapping[str, object]", origin).get("kind") if isinstance(origin, Mapping) else origin
+    return kind not in (None, "", "human") or any(
+        isinstance(source, str) and source in _PROGRAM_SOURCES for source in sources
+    )
 
 
 def machine_made(text: str) -> bool:
