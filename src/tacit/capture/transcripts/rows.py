@@ -168,7 +168,7 @@ class RowReader:
         with self.path.open("rb") as file:
             head = file.read(MAX_FIRST_BYTES)
         lines = _lines(io.BytesIO(head), utf_16_of(head))
-        return next((fields_of(row) for line, _ in lines for row in split_rows(line)[0]), {})
+        return next((fields_of(row) for line, _ in lines for row in split_rows(line)[0]), fields_of(None))
 
     def transcript(self, builder: TurnBuilder, *, session_id: str = "", cwd: str = "") -> Transcript:
         """Return the transcript that was read."""
