@@ -10,12 +10,12 @@ from tacit.text.lazy_regex import lazy_regex
 _WORDS = {
     "en": (
         r"today|tonight|tomorrow|yesterday|currently|recently|lately|nowadays|soon|shortly|upcoming|just now|right now|for now|so far"
-        r"|at the moment|these days|any day|as of now|(?:not |has |have |is |are |we |will |'s |, )now|already|still"
+        r"|at the moment|these days|any day|as of now|(?:not |has |have |is |are |we |will |'s |, )now|(?:we|i|is|are) still"
         r"|(?:this|next|last|past|coming|previous) (?:\w+ )?(?:morning|afternoon|evening|night|day|week|weekend|month|quarter|year|spring"
         r"|summer|autumn|fall|winter|sprint|release|time|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august"
         r"|september|october|november|december)s?"
         r"|(?:on|by|until|till|since|before|after|from) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
-        r"|(?:in|within|(?:for|in|within|over|during) the (?:next|last|past|coming)) (?:\d+|an?|a few|a couple of|one|two|three|four|five|six|seven|eight|nine"
+        r"|(?:in|(?:for|in|within|over|during) the (?:next|last|past|coming)) (?:\d+|an?|a few|a couple of|one|two|three|four|five|six|seven|eight|nine"
         r"|ten|twelve|some|several) (?:minute|hour|day|night|week|fortnight|month|quarter|year|sprint)s?"
         r"|(?:minute|hour|day|week|month|quarter|year|sprint)s? (?:ago|from now|later)|(?:end|beginning|start|middle) of the (?:day|week|month|quarter|year)"
     ),
