@@ -153,7 +153,7 @@ class TestEverySpace:
             assert ids(ranking) == ["mem_now"], space
         clock.advance(50)
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
-            assert ids(ranking) == ["mem_early", "mem_now"], space
+            assert ids(ranking) == ["mem_now", "mem_early"], space
 
     def test_a_change_is_seen_by_the_next_search(self, store: Store) -> None:
         add_findable(store, findable("mem_a"), findable("mem_b"))

@@ -85,7 +85,7 @@ WIRE = json.dumps(
             "author": "",
             "speaker": "agent",
         },
-        "validity": {"valid_from_ms": 5, "valid_to_ms": None, "superseded_by": None},
+        "validity": {"valid_from_ms": 5, "valid_to_ms": None, "superseded_by": None, "offset_ms": 0},
         "created_at_ms": 5,
         "updated_at_ms": 6,
         "importance": 0.5,
@@ -118,7 +118,7 @@ WIRE = json.dumps(
         "proofs": 0,
         "branch": None,
         "content_hash": "187593d9e035a033",
-        "etag": "8d04c43dd9cd70e2d3b0",
+        "etag": "9212c23e429986f0fb2f",
     },
     separators=(",", ":"),
 )

@@ -156,7 +156,7 @@ def test_an_edit_is_held_to_what_a_new_memory_is(engine, place):
     (memory,) = engine.list_memories(MemoryFilter())
     with pytest.raises(RefusedByRedaction):
         engine.edit(memory.id, content=f"Deploy with {SECRET}.")
-    with pytest.raises(InvalidInput, match="2000"):
+    with pytest.raises(InvalidInput, match="2,000"):
         engine.edit(memory.id, content="word " * 1000)
     with pytest.raises(InvalidInput, match="empty"):
         engine.edit(memory.id, content=" \0 ")
