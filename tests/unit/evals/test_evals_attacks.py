@@ -11,6 +11,7 @@ import pytest
 
 from tacit_evals.attacks.__main__ import AREAS, CASES, CONTROLS, main
 from tacit_evals.attacks.escaping import escapes_in
+from tacit_evals.attacks.genuine import is_whole
 from tacit_evals.attacks.outcome import Area, Outcome, spread
 from tacit_evals.attacks.secret_values import FORMS, Secrets
 from tacit_evals.attacks.words import Words, share_of
@@ -59,6 +60,36 @@ def test_words_of_a_statement_are_compared_without_little_ones():
 def test_forms_are_printed_without_running_anything(capsys):
     assert main(["--forms", "--area", "hook"]) == 0
     assert "exits 0 in time" in capsys.readouterr().out.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("statement", "content", "whole"),
+    [
+        ("always run `make x` before you commit", "Always run `make x` before you commit", True),
+        ("from now on use ruff instead of flake8", "Use ruff instead of flake8", True),
+        ("remember that the cache needs redis to be running", "The cache needs redis to be running", True),
+        ("don't touch src/ without asking", "Do not touch src/ without asking.", True),
+        ("never edit a.py by hand, it's generated", "Never edit a.py by hand", False),
+        ("don't use default exports", "Use default exports", False),
+        ("use port 5001 for dev, 5000 is taken", "5000 is taken", False),
+        ("we use uv in this repo, never pip", "We use pip, never uv", False),
+        ("never push directly to main", "", False),
+    ],
+)
+def test_a_part_of_a_statement_is_not_the_statement(statement: str, content: str, whole: bool) -> None:
+    assert is_whole(statement, content) is whole
+
+
+@pytest.mark.slow
+def test_a_hook_that_does_nothing_is_caught(tmp_path, capsys):
+    mutant, written = tmp_path / "hook.py", tmp_path / "out.json"
+    mutant.write_text("import sys; sys.exit(0)")
+    asked = ["--area", "hook", "--cases", "60", "--seed", "5", "--hook", str(mutant), "--json", str(written)]
+    assert main(asked) == 1
+    told = json.loads(written.read_text("utf-8"))["areas"]
+    assert all(outcome["survived"] for outcome in told["hook"]), "it harms nobody"
+    assert not any(outcome["survived"] for outcome in told["hook, healthy"]), "and it does nothing"
+    assert "BROKEN" in capsys.readouterr().out
 
 
 QUICK_CASES = 2

@@ -20,13 +20,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tacit_evals.attacks.damage import DAMAGE
+from tacit_evals.attacks.damage import DAMAGE, UNDAMAGED
 from tacit_evals.attacks.escaping import ESCAPING, READABLE
-from tacit_evals.attacks.genuine import GENUINE, GENUINE_PLAIN
-from tacit_evals.attacks.hook_faults import HOOK_FAULTS
+from tacit_evals.attacks.genuine import GENUINE
+from tacit_evals.attacks.hook_faults import HOOK_ANSWERS, HOOK_FAULTS
 from tacit_evals.attacks.identity import CLONES, IDENTITY
 from tacit_evals.attacks.outcome import Area, Lab, Outcome
 from tacit_evals.attacks.pasted import PASTED
+from tacit_evals.attacks.product import HOOK
 from tacit_evals.attacks.reminders import REMINDED, REMINDERS
 from tacit_evals.attacks.reversals import TWISTED, VOUCHED
 from tacit_evals.attacks.secrets_gone import INNOCENTS, SECRETS
@@ -46,7 +47,9 @@ AREAS: tuple[Area, ...] = (
     SHELL,
 )
 CONTROLS: dict[str, tuple[Area, ...]] = {
-    "pasted": (GENUINE, GENUINE_PLAIN),
+    "pasted": (GENUINE,),
+    "damage": (UNDAMAGED,),
+    "hook": (HOOK_ANSWERS,),
     "reversals": (VOUCHED,),
     "identity": (CLONES,),
     "escaping": (READABLE,),
@@ -73,6 +76,12 @@ def main(arguments: Sequence[str] | None = None, *, areas: Sequence[Area] = AREA
     parser.add_argument("--forms", action="store_true", help="print the tables of forms and leave")
     parser.add_argument("--shown", type=int, default=SHOWN, help="most failing cases to print for an area")
     parser.add_argument("--json", type=Path, help="also write every outcome to this file")
+    parser.add_argument(
+        "--hook",
+        type=Path,
+        default=HOOK,
+        help="another hook client, such as a broken one that must be caught",
+    )
     options = parser.parse_args(arguments)
     console = Console()
     chosen = [area for area in areas if not options.area or area.name in options.area]
@@ -89,7 +98,7 @@ def main(arguments: Sequence[str] | None = None, *, areas: Sequence[Area] = AREA
     for area in areas:
         began = time.monotonic()
         cases = max(1, round(area.standard * options.cases / CASES))
-        results[area.name] = attack(area, seed=seed, cases=cases)
+        results[area.name] = attack(area, seed=seed, cases=cases, hook=options.hook.absolute())
         show(console, area, results[area.name], most=options.shown, took_s=time.monotonic() - began)
     console.print(summary(areas, results))
     if options.json:
@@ -100,7 +109,7 @@ def main(arguments: Sequence[str] | None = None, *, areas: Sequence[Area] = AREA
     return 0 if all(area.kept(results[area.name]) for area in areas) else 1
 
 
-def attack(area: Area, *, seed: int, cases: int) -> list[Outcome]:
+def attack(area: Area, *, seed: int, cases: int, hook: Path = HOOK) -> list[Outcome]:
     """Run one area in a folder of its own; its chance depends on the seed and its name alone."""
     with tempfile.TemporaryDirectory(prefix="ta-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         lab = Lab(
@@ -108,6 +117,7 @@ def attack(area: Area, *, seed: int, cases: int) -> list[Outcome]:
             chance=random.Random(f"{seed} {area.name}"),
             cases=cases,
             python=Path(sys.executable),
+            hook=hook,
         )
         return list(area.run(lab))
 

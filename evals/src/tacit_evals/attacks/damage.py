@@ -333,7 +333,7 @@ def _opened_here(home: Path) -> set[str]:
 
 def _opened_by_daemon(lab: Lab, root: Path) -> tuple[set[str], str]:
     """What the daemon lists after a hook process has asked it, at the second start at the latest; what was wrong with the hook."""
-    product = Product(root, lab.python, environment=FAKE)
+    product = Product(root, lab.python, environment=FAKE, hook=lab.hook)
     product.environment["TACIT_HOOK_DEADLINE_MS"] = "1500"
     wrong, listed = "", set[str]()
     for number in range(2):
@@ -392,6 +392,49 @@ def attack(lab: Lab) -> list[Outcome]:
     return outcomes + [_tried(lab, *case, by_process=False) for case in plan[processes:]]
 
 
+RULE = "always run `make lint` before you commit"
+
+
+def undamaged(lab: Lab) -> list[Outcome]:
+    """Homes that nothing happened to: every row is listed, and the hook hands over what the daemon knows, after a killed daemon, too."""
+    outcomes: list[Outcome] = []
+    for number, form in enumerate(spread(list(_UNDAMAGED), lab.cases)):
+        product = Product(lab.root / f"u{number}", lab.python, environment=FAKE, hook=lab.hook)
+        folder = product.folder("p")
+        with product.running():
+            product.whole_session("said", RULE, cwd=folder)
+            texts = {f"The {' '.join(made_word(lab.chance) for _ in range(9))} holds" for _ in range(20)}
+            for text in texts:
+                product.post("/v1/remember", {"content": text, "kind": "fact", "cwd": str(folder)})
+            product.settle()
+            if form == "killed":
+                os.kill(
+                    int(json.loads((product.home / "run" / "daemon.json").read_text())["pid"]), signal.SIGKILL
+                )
+                time.sleep(0.2)
+        wrong = ""
+        with product.running():
+            listed = {str(memory["content"]) for memory in product.memories()}
+            block = product.hook(
+                "SessionStart", session="next", cwd=folder, source="startup", by_process=True
+            )
+        if missing := texts - listed:
+            wrong = f"{len(missing)} of {len(texts)} rows are missing"
+        elif "make lint" not in block:
+            wrong = f"the hook handed over {block[:200]!r}"
+        outcomes.append(Outcome(form=form, tried="no damage", survived=not wrong, came_out=wrong))
+    return outcomes
+
+
+_UNDAMAGED = {"stopped": "the daemon ended in order", "killed": "the daemon was killed"}
+UNDAMAGED = Area(
+    name="damage, none",
+    about="Of a home without damage every row is listed, and the hook hands over what it knows.",
+    forms=_UNDAMAGED,
+    run=undamaged,
+    standard=20,
+    control=True,
+)
 DAMAGE = Area(
     name="damage",
     about="No row that can be read is lost, and the hook exits 0.",

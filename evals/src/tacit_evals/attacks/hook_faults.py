@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tacit_evals.attacks.outcome import Area, Lab, Outcome, spread
-from tacit_evals.attacks.product import HOOK
 from tacit_evals.attacks.words import Words
 
 MARGIN_S = 1.5
@@ -412,7 +411,7 @@ FAULTS: dict[str, tuple[str, Callable[[Stage], None]]] = {
 }  # fmt: skip
 
 
-def _run(stage: Stage, python: Path) -> tuple[int | None, float, bytes, bytes]:
+def _run(stage: Stage, lab: Lab) -> tuple[int | None, float, bytes, bytes]:
     """Start the hook as a host does; its exit code (None = it had to be killed), its time and what it printed."""
 
     def prepare() -> None:
@@ -424,7 +423,7 @@ def _run(stage: Stage, python: Path) -> tuple[int | None, float, bytes, bytes]:
     environment = {**os.environ, "TACIT_HOME": str(stage.home), **stage.environment}
     began = time.monotonic()
     process = subprocess.Popen(
-        [python, "-I", "-S", "-E", HOOK, "claude-code"],
+        [lab.python, "-I", "-S", "-E", lab.hook, "claude-code"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -460,8 +459,8 @@ def _write(stream: object, payload: bytes) -> None:
         stream.close()  # type: ignore[attr-defined]
 
 
-def _judged(stage: Stage, form: str, event: str, deadline_s: float, python: Path) -> Outcome:
-    code, took_s, out, err = _run(stage, python)
+def _judged(stage: Stage, form: str, event: str, deadline_s: float, lab: Lab) -> Outcome:
+    code, took_s, out, err = _run(stage, lab)
     wrong: list[str] = []
     if code != 0:
         wrong.append("did not end" if code is None else f"exit code {code}")
@@ -483,6 +482,18 @@ def _is_answer(out: bytes) -> bool:
         return False
 
 
+@contextmanager
+def _staged(lab: Lab, number: int, event: str, words: Words) -> Iterator[Stage]:
+    """A home of its own for one case of an event."""
+    home = lab.root / f"k{number}"
+    (home / "run").mkdir(parents=True, mode=0o700)
+    home.chmod(0o700)
+    payload = {"hook_event_name": event, "session_id": f"k{number}", "cwd": str(lab.root), **EVENTS[event][1]}
+    with ExitStack() as stack:
+        stack.callback(_readable, home)
+        yield Stage(home=home, words=words, payload=json.dumps(payload).encode(), stack=stack)
+
+
 def attack(lab: Lab) -> list[Outcome]:
     """Every fault with a home of its own, a few at once."""
     events = list(EVENTS)
@@ -493,18 +504,10 @@ def attack(lab: Lab) -> list[Outcome]:
 
     def attempt(planned: tuple[int, str, str, Words]) -> Outcome:
         number, form, event, words = planned
-        deadline_s, fields = EVENTS[event]
-        home = lab.root / f"k{number}"
-        (home / "run").mkdir(parents=True, mode=0o700)
-        home.chmod(0o700)
-        payload = {"hook_event_name": event, "session_id": f"k{number}", "cwd": str(lab.root), **fields}
-        with ExitStack() as stack:
-            stack.callback(_readable, home)
-            stage = Stage(home=home, words=words, payload=json.dumps(payload).encode(), stack=stack)
+        deadline_s, _ = EVENTS[event]
+        with _staged(lab, number, event, words) as stage:
             FAULTS[form][1](stage)
-            return _judged(
-                stage, form, event, max(deadline_s, 1.5 if form in _UNKNOWN_EVENT else 0.0), lab.python
-            )
+            return _judged(stage, form, event, max(deadline_s, 1.5 if form in _UNKNOWN_EVENT else 0.0), lab)
 
     with ThreadPoolExecutor(TOGETHER) as pool:
         outcomes = list(pool.map(attempt, plan))
@@ -548,6 +551,63 @@ def _end_daemons(root: Path) -> None:
                 os.kill(int(entry.name), 9)
 
 
+_LOGGED = (
+    "no answer",
+    "slow answer",
+    "half an answer",
+    "garbage",
+    "huge answer",
+    "closed at once",
+    "no daemon",
+)
+"""Faults after which `hook.log` must say that the hook was silent, and in which event."""
+
+
+def answers(lab: Lab) -> list[Outcome]:
+    """What a hook that works does: it hands over the answer of a daemon, and a fault leaves its line."""
+    plan = list(enumerate(spread(list(_HEALTHY), lab.cases)))
+
+    def attempt(planned: tuple[int, str]) -> Outcome:
+        number, form = planned
+        kind, _, name = form.partition(": ")
+        words = Words(random.Random(f"{form} {number}"))
+        event = name if kind == "answer" else _EVENTS_WITH_ANSWERS[number % len(_EVENTS_WITH_ANSWERS)]
+        wrong = ""
+        for again in range(1 + RETRIES):  # a busy machine may take an answer's time
+            with _staged(lab, number + again * len(plan), event, words) as stage:
+                if kind == "answer":
+                    stage.play(_reply(WHOLE))
+                else:
+                    FAULTS[name][1](stage)
+                code, _, out, _ = _run(stage, lab)
+                log = stage.home / "log" / "hook.log"
+                lines = log.read_text("utf-8") if log.is_file() else ""
+            if kind == "answer":
+                wrong = "" if (code, out) == (0, ANSWER) else f"exit code {code}, printed {out[:100]!r}"
+            else:
+                wrong = "" if event in lines else f"hook.log holds {lines[:200]!r}"
+            if not wrong:
+                break
+        return Outcome(form=form, tried=event, survived=not wrong, came_out=wrong)
+
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        outcomes = list(pool.map(attempt, plan))
+    _end_daemons(lab.root)
+    return outcomes
+
+
+_EVENTS_WITH_ANSWERS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure")
+_HEALTHY = {
+    f"answer: {event}": "what the daemon answers is handed over" for event in _EVENTS_WITH_ANSWERS
+} | {f"line: {fault}": "after this fault hook.log says that the hook was silent" for fault in _LOGGED}
+HOOK_ANSWERS = Area(
+    name="hook, healthy",
+    about="A healthy hook hands over what the daemon answers, and a fault leaves its line in hook.log.",
+    forms=_HEALTHY,
+    run=answers,
+    standard=110,
+    control=True,
+)
 HOOK_FAULTS = Area(
     name="hook",
     about="Whatever happens around it, the hook exits 0 in time.",
