@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from tacit.model.ids import normalize_text
-from tacit.reading.prompts.voice import asks_about_text, other_language, own_text, speaks_one_language
+from tacit.reading.prompts.voice import OWN_LIST, asks_about_text, other_language, own_text, speaks_one_language
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex
 
@@ -242,7 +242,7 @@ def show_quotes(text: str, quotes: tuple[str, ...]) -> str:
 
 def _reports(line: str) -> bool:
     """Whether what follows this line is somebody else's words."""
-    if _ORDERS.match(line) or _BUILDS.match(line):
+    if _ORDERS.match(line) or _BUILDS.match(line) or OWN_LIST.match(line):
         return False
     if opens_report(line) or _ONLY_URL.match(line):
         return True

@@ -91,6 +91,12 @@ _OWN_LEAD = lazy_regex(
     r"|preferences?|requirements?|we (?:decided|agreed|use|prefer|always|never)|i (?:prefer|want|like|always)|always|never)\b",
     re.IGNORECASE,
 )
+OWN_LIST = lazy_regex(
+    r"^\W*(?:(?:ok(?:ay)?|so|also|btw|and|hi|hey|now|just|please|well)\W+)*(?:(?:(?:one|two|three|four|five|some|several|many|a|an|few|couple|of|\d+|more|another|other|last|quick|small|little|important|general|first|my|our|final)\s+)*"
+    r"(?:things?|points?|notes?|reminders?|remarks?|wishes|basics|reminder|heads[- ]up)|listen(?: up)?|before i forget|for (?:later|next time|you)|fyi|btw|ps|p\.s\.?|in (?:this|our|the) (?:repo\w*|project))\b[^:.?!\w]*(?:(?:first|to|from|for|before|about|in|i|we|you|me|us|this|our|the|my|repo\w*|project|code ?base|start|begin|remember|note|keep|mind|want|know|be|clear|today|here|that|matter|and)\W*)*[:\uff1a]\W*$",
+    re.IGNORECASE,
+)
+"""Opens the user's own list: "two things:", "before I forget:"."""
 _WORK_LEAD = lazy_regex(
     r"^\W*(?:(?:please|can you|could you|now|ok(?:ay)?|next|then|let'?s|i need you to|we need to|you need to)[\s,]+)*"
     r"(?:fix|do|add|implement|change|make|build|create|update|write|refactor|rename|remove|delete|move|test|tasks?|todos?|steps?"
@@ -337,7 +343,7 @@ def _announced(lines: list[str]) -> set[int]:
             announced.add(number)
             until = "block"
         elif _COLON.search(line):
-            own = _OWN_LEAD.search(line) and asks_about_text(line) != "all"
+            own = OWN_LIST.match(line) or (_OWN_LEAD.search(line) and asks_about_text(line) != "all")
             if not own:
                 until = "list" if _WORK_LEAD.match(line) and _next_is_bullet(lines, number) else "end"
     return announced

@@ -1,0 +1,381 @@
+"""What a person marks as lasting. In: one sentence of a prompt. Out: the statement to keep, with its kind; or None.
+
+"remember that ...", "from now on ...", "always / never ...", "we decided ...", "I prefer ...", "X, not Y" and their like in every
+language of `marks.toml`, the one table. The whole sentence is kept, with its reason, without the words that only lead in. What has no
+mark is not kept, however lasting it is: no rule can tell. Pure.
+
+For others that read a person's sentences: `is_question`, `is_one_off`, `is_doubtful`, `is_reported`, `hands_over`, `takes_back` (takes
+back what was said just before), `kind_of`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from tacit.text.natural_language import ENGLISH, natural_language_of
+from tacit.text.tokens import count_words
+
+LEAST_WORDS, MOST_WORDS = 2, 80
+"""Words of a statement."""
+_FILLED = re.compile(r"\{(\w+)\}")
+_INVISIBLE = re.compile("[\ufeff\u200b\u2060\u200e\u200f]")
+_BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+_BEFORE = re.compile(
+    r"(?:\[(?:[A-Z][\w ]*#\d+[^\]\n]*|[A-Z]\w*(?: \w+)? ?\d*)\]|@[\w.][\w./~-]*(?=\s)|(?:[-*+\u2022>]|\(?\d{1,2}[.)]|[a-z]\))(?=\s)|#{1,6}(?=\s)|[^\w\s`\"'\u201c\u201e\u00ab\u300c\u300e(\[<./~@$\u00bf-])\s*"
+)
+"""What stands before the words: a placeholder for an image or a paste, a mention, a bullet, a number, a symbol."""
+_NAMED = re.compile(r"(?:[A-Z]\w+|@\w+|claude|codex|gemini|copilot|cursor|opencode)\s*[,:!\u2013\u2014-]\s*(?=\S)")
+"""The name of whom is spoken to."""
+_BREAK = r"[\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\u2013\u2014-]"
+_MARK = r"\s*[,.:;!\u3001\u3002\uff0c\uff1a\uff01\u2013\u2014]+\s*|\s+-+\s*"
+_ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_END = re.compile(r"[\s.!\u3002\uff01]+$")
+_WORD = re.compile(r"[\w`/.@-]+")
+_CLAUSE_END = re.compile(
+    r"\s*[;:!?\u2014\u2013\u3002\uff0c\uff1b]|,\s|\s-+\s|\.{2,}|\.\s|\s\(|\s(?:because|since|cause|otherwise|so that|weil|sonst|parce|car|porque|потому)(?!\w)",
+    re.IGNORECASE,
+)
+_KINDS = (
+    ("decided", "decision"), ("prefer", "preference"), ("never", "anti_pattern"), ("dont_instead", "anti_pattern"),
+    ("dont", "anti_pattern"), ("always", "preference"), ("told", "correction"), ("use_not", "correction"),
+)  # fmt: skip
+"""The marks in a statement, with their kinds; the first one that a statement has counts."""
+_STANDING = frozenset({"always", "never", "from_now"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """What a person marked as lasting.
+
+    Attributes:
+        text: the whole sentence without what leads in, beginning with a capital and without a final full stop.
+        kind: by what was said in so many words; else `fact`.
+        mark: name of the mark, for the trace.
+    """
+
+    text: str
+    kind: str
+    mark: str
+
+
+class _Table:
+    """The compiled table of one language; a key that it does not have matches nothing."""
+
+    def __init__(self, code: str) -> None:
+        raw = tomllib.loads((files("tacit.reading") / "marks.toml").read_text("utf-8"))[code]
+        self._texts = {key: value.replace("\n", "") for key, value in raw.items() if isinstance(value, str)}
+        joined = self._texts.get("and", "(?!)")
+        self._texts["start"] = (
+            rf"(?:^|[,;:.!?\u2026]\s+|[,;:]?\s[\u2013\u2014-]+\s*|[\u3002\uff0c\uff1b]|\s{joined}\s+|^{joined}\s+)"
+        )
+        self._patterns: dict[str, re.Pattern[str]] = {}
+        self.code = code
+        self.whole_clause = bool(raw.get("whole_clause", False))
+        self.verb_final = bool(raw.get("verb_final", False))
+        remember, clause = self.source("remember"), self.source("clause")
+        not_clause = self.source("not_clause")
+        self.remember = re.compile(
+            rf"(?:{remember})(?:(?P<clause>{clause})\s*|(?P<mark>{_MARK})|(?P<bare>\s*)(?!{not_clause}))(?P<rest>\S.*)$",
+            re.IGNORECASE | re.DOTALL,
+        )
+        self.label = re.compile(rf"(?:{self.source('label')})\s*[:\uff1a\u2013\u2014-]+\s*(?P<rest>\S.*)$", re.IGNORECASE | re.DOTALL)
+        self.only_mark = re.compile(
+            rf"(?:(?:{self.source('lead')}){_BREAK}*)*(?:(?:{remember})|(?:{self.source('label')})|(?:{self.source('remember_last')})|(?:{self.source('label_last')})|{self.source('from_now')}){_BREAK}*$",
+            re.IGNORECASE,
+        )  # fmt: skip
+        self.denial = re.compile(rf"(?:{self.source('denial')})(?:\s*[,.:;!\u2026\u3001\u3002\uff0c\uff01\u2013\u2014-]+\s*|\s+(?=(?:we|our|wir|on|nous|usamos)\b))(?P<rest>\S.*)$", re.IGNORECASE | re.DOTALL)
+        self.lead = re.compile(rf"(?:{self.source('lead')})(?:[\\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01]|[\u2013\u2014-]+(?=\\s))+", re.IGNORECASE)
+
+    def source(self, key: str) -> str:
+        """The expression of a key with those that it names filled in."""
+        return _FILLED.sub(lambda name: self.source(name[1]) if name[1] in self._texts else name[0], self._texts.get(key, "(?!)"))
+
+    def of(self, key: str) -> re.Pattern[str]:
+        """The compiled expression of a key."""
+        if key not in self._patterns:
+            self._patterns[key] = re.compile(self.source(key), re.IGNORECASE | re.DOTALL)
+        return self._patterns[key]
+
+    def has(self, key: str) -> bool:
+        """Whether the language has a key."""
+        return key in self._texts
+
+    def find(self, key: str, text: str) -> re.Match[str] | None:
+        """Where the expression of a key matches somewhere in `text`."""
+        return self.of(key).search(text)
+
+    def opens(self, key: str, text: str) -> bool:
+        """Whether `text` begins with the expression of a key."""
+        return self.of(key).match(text) is not None
+
+
+@cache
+def _table(code: str) -> _Table:
+    return _Table(code)
+
+
+def _tables(sentence: str, language: str = "") -> tuple[_Table, ...]:
+    """The tables to read a sentence with: of its own language, else of its prompt's, and in doubt of English."""
+    own = natural_language_of(sentence)
+    codes = (own,) if own != ENGLISH else (ENGLISH, language or ENGLISH)
+    return tuple(_table(code) for code in dict.fromkeys(codes))
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence asks something. An order in the form of a question asks nothing ("can you always ...?")."""
+    return any(_asks(table, _bare(sentence, table)) for table in _tables(sentence))
+
+
+def is_one_off(sentence: str) -> bool:
+    """Whether a sentence is for the change at hand: "for now", "in this PR", "line 40"; "here" only in an order without a mark."""
+    return any(
+        table.find("one_off", sentence) or (table.find("here", sentence) and _read(sentence, table, marked=False) is None)
+        for table in _tables(sentence)
+    )
+
+
+def is_doubtful(sentence: str) -> bool:
+    """Whether a sentence supposes or doubts what it says."""
+    return any(table.find("doubt", sentence) for table in _tables(sentence))
+
+
+def is_reported(sentence: str) -> bool:
+    """Whether a sentence says what somebody else says."""
+    return any(table.find("reported", _bare(sentence, table)) for table in _tables(sentence))
+
+
+def hands_over(sentence: str) -> bool:
+    """Whether a sentence asks to do something with a text, such as to translate it."""
+    return any(table.find("hands_over", sentence) for table in _tables(sentence))
+
+
+def takes_back(sentence: str) -> bool:
+    """Whether a sentence takes back what was said just before it."""
+    return any(table.opens("retract", _bare(sentence, table)) for table in _tables(sentence))
+
+
+def goes_on(sentence: str) -> bool:
+    """Whether a sentence has no verb of its own and goes on with the one before it: "never from a dirty tree"."""
+    return any(table.opens("continues", _strip(sentence)) for table in _tables(sentence))
+
+
+def only_marks(sentence: str, language: str = "") -> Mark | None:
+    """The mark that a sentence consists of ("Remember this:"), whose statement is the one beside it; None = it says more."""
+    for table in _tables(sentence, language):
+        body = _strip(sentence)
+        if table.only_mark.match(body):
+            return Mark(before=bool(table.find("remember_last", body) or table.find("label_last", body)) and not body.endswith((":", "\uff1a")))
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A mark that stands alone. `before` = its statement is the sentence before it, else the one behind it."""
+
+    before: bool
+
+
+def kind_of(text: str) -> str:
+    """The kind of a statement by what it says in so many words; else `fact`."""
+    for table in _tables(text):
+        body = _bare(text, table)
+        if table.opens("todo", body):
+            return "todo"
+        if table.opens("anti", body):
+            return "anti_pattern"
+        if table.denial.match(body):
+            return "correction"
+        name = next((name for name, _ in _KINDS if _holds(name, body, table)), "")
+        if name:
+            return dict(_KINDS)[name]
+        if table.find("from_now", body):
+            return "preference"
+    return "fact"
+
+
+def read_marked(sentence: str, *, marked: bool = False, language: str = "") -> Marked | None:
+    """What a sentence states for good; None = nothing is marked in it.
+
+    Args:
+        sentence: as it was typed, with stretches in quotation marks hidden.
+        marked: a mark for it stands in a sentence beside it.
+        language: of the prompt that it stands in.
+    """
+    return next(
+        (read for table in _tables(sentence, language) if (read := _read(sentence, table, marked=marked)) is not None), None
+    )
+
+
+def lead_free(text: str, language: str = "") -> str:
+    """`text` without what leads in: placeholders, mentions, symbols, forms of address and words without meaning of their own."""
+    return _bare(text, _tables(text, language)[0])
+
+
+def _strip(sentence: str) -> str:
+    body = _BOLD.sub(r"\1", _INVISIBLE.sub("", sentence)).strip()
+    while True:
+        match = _BEFORE.match(body)
+        if match is None or match.end() == 0 or match.end() == len(body):
+            return body
+        body = body[match.end() :].lstrip()
+
+
+def _bare(sentence: str, table: _Table) -> str:
+    """A sentence without what leads in and without marks of bold type."""
+    body = _strip(sentence)
+    while True:
+        match = table.lead.match(body)
+        if match is None and not table.denial.match(body):
+            name = _NAMED.match(body)
+            match = name if name and not table.opens("use_not", body) and _opens_mark(body[name.end() :], table) else None
+        if match is None or match.end() == len(body):
+            break
+        body = _strip(body[match.end() :])
+    body = table.of("polite").sub("", body, count=1) if table.opens("polite", body) else body
+    return table.of("tag").sub("", body)
+
+
+def _opens_mark(body: str, table: _Table) -> bool:
+    found = _mark_in(body, table)
+    return table.remember.match(body) is not None or (found is not None and found[1] == 0) or bool(table.lead.match(body))
+
+
+def _asks(table: _Table, body: str) -> bool:
+    if table.has("polite") and table.opens("polite", body):
+        return False
+    return body.rstrip(" )\"'\u300d").endswith(("?", "\uff1f")) or table.opens("question", body)
+
+
+def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
+    body = _bare(sentence, table)
+    if not body or _asks(table, body) or table.find("hands_over", body):
+        return None
+    told = table.remember.match(body)
+    if told is not None and _remembers(told, table):
+        text = body if told["clause"] and table.whole_clause else told["rest"]
+        return _kept(text, told["rest"], "remember", table, strong=True)
+    label = table.label.match(body)
+    if label is not None:
+        return _kept(label["rest"], label["rest"], "label", table, strong=True)
+    for key in ("remember_last", "label_last"):
+        last = table.find(key, body)
+        if last is not None and last.start() > 0 and not body[last.end() :].strip(" .!)\u3002\uff01,"):
+            rest = body[: last.start()].rstrip(" ,;:-\u2013\u2014(")
+            return _kept(rest if key == "remember_last" else body, rest, key, table, strong=True)
+    if table.find("label_last", body) or table.find("rule_is", body):
+        return _kept(body, body, "label", table, strong=True)
+    if marked:
+        return _kept(body, body, "marked beside it", table, strong=True)
+    found = _mark_in(body, table)
+    if found is None:
+        return None
+    name, start = found
+    return _kept(body, body, name, table, strong=name == "from_now", at=start)
+
+
+def _remembers(told: re.Match[str], table: _Table) -> bool:
+    """Whether what follows "remember" is a statement, not something that a program is to keep."""
+    rest = told["rest"]
+    if told["clause"] or told["mark"] or _ASIAN.search(rest):
+        return True
+    if table.code == ENGLISH:
+        return bool(re.match(r"(?:to|we|i|you|our|always|never|don['\u2019]?t|do not|not to)\b", rest, re.IGNORECASE) or _STATES.search(rest))
+    return _mark_in(rest, table) is not None
+
+
+_STATES = re.compile(
+    r"\b(?:is|are|was|uses?|used|must|should|never|always|can'?t|cannot|don'?t|doesn'?t|needs?|lives?|runs?|expires?|has|have|will|goes|go|comes?|takes?|not|requires?|starts?|means?|only)\b",
+    re.IGNORECASE,
+)
+"""Verbs of a statement: "remember the last folder" says what a program is to do."""
+
+
+def _mark_in(body: str, table: _Table) -> tuple[str, int] | None:
+    """The name of the mark in a statement, and where its clause begins; None = it has none."""
+    now = table.find("from_now", body)
+    if now is not None:
+        return "from_now", 0
+    wrong = table.denial.match(body)
+    if wrong is not None:
+        rest = wrong["rest"]
+        inner = _mark_in(_bare(rest, table), table)
+        if inner is not None or table.opens("value", rest) or (not table.has("value") and table.find("contrast", rest)):
+            return "denial", 0
+        return None
+    for name, _ in _KINDS:
+        match = _holds(name, body, table)
+        if match is not None:
+            return name, match.start()
+    return None
+
+
+def _holds(name: str, body: str, table: _Table) -> re.Match[str] | None:
+    """Where a mark stands in the main clause."""
+    if name in ("always", "never") and table.has("norm"):
+        main = _main(body, table)
+        match = table.find(name, main)
+        return match if match and table.find("norm", main) and not table.find("past", main) else None
+    return table.find(name, body)
+
+
+def _main(body: str, table: _Table) -> str:
+    """The main clause, so that "write a test that never fails" is no rule."""
+    subordinate = table.find("subordinate", body)
+    if subordinate is None:
+        return body
+    return body[subordinate.end() :] if table.verb_final else body[: subordinate.start()]
+
+
+def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: int = 0) -> Marked | None:
+    """The statement `text`, unless `said`, the words that count, is for once, doubted, another's or says nothing by itself."""
+    before, clause = _clause(said, at)
+    head = before + clause
+    if table.find("one_off", said) or (table.find("today", clause) and name != "from_now"):
+        return None
+    # "Remember that it might fail" is marked all the same.
+    weak = name not in ("remember", "remember_last", "label")
+    if weak and (table.find("doubt", head) or table.find("reported", head)):
+        return None
+    if table.opens("reference", said if strong else clause.lstrip(" ,;:-\u2013\u2014")) and _content_words(before, table) < 2:
+        return None
+    if not strong and table.find("loose", clause) and _content_words(before, table) < 2 and not _antecedent(clause, table):
+        return None
+    content = _one_line(text)
+    words = count_words(content)
+    if not LEAST_WORDS <= words <= MOST_WORDS or not _content_words(said, table):
+        return None
+    kind = "correction" if name == "denial" else kind_of(text if name == "remember" else said)
+    return Marked(text=content, kind=kind, mark=name)
+
+
+def _clause(body: str, at: int) -> tuple[str, str]:
+    """What stands before the clause of a mark, and the clause."""
+    start = at
+    while start < len(body) and not body[start].isalnum() and body[start] != "`":
+        start += 1
+    end = _CLAUSE_END.search(body, start + 12)
+    return body[:start], body[start : end.start() if end else len(body)]
+
+
+def _antecedent(clause: str, table: _Table) -> bool:
+    """Whether what the pronoun of a clause points at may stand before it in the clause."""
+    match = table.find("loose", clause)
+    return match is not None and match[0].lower().strip() in ("it", "them", "these", "those") and _content_words(clause[: match.start()], table) >= 2
+
+
+def _content_words(text: str, table: _Table) -> int:
+    """Words with content of their own."""
+    if not table.has("nothing"):
+        return count_words(text)
+    return sum(not table.of("nothing").fullmatch(word) for word in re.findall(r"[^\W_]+|`[^`]+`", text))
+
+
+def _one_line(text: str) -> str:
+    """The text on one line with a capital first letter, unless it opens with code or the name of a file, and no final full stop."""
+    line = _END.sub("", " ".join(text.split()).strip(" ,;:\u2013\u2014"))
+    first = line.split(" ", 1)[0]
+    return line if not line[:1].isalpha() or re.search(r"[/_]|\.\w", first) else line[:1].upper() + line[1:]
