@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.bootstrap.markdown import read_rules
-from tacit.capture.extract.explicit import MAX_WORDS, MIN_WORDS, find_explicit
+from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.session_end import find_statements, open_loops
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.reconcile.compare import compare
@@ -95,7 +95,7 @@ def test_a_value_change_or_reversal_reads_the_same_from_both_sides(one: str, two
 def test_no_text_breaks_the_extractors(text: str) -> None:
     turn = Turn(index=0, number=1, role="user", text=text)
     for statement in find_explicit(text):
-        assert MIN_WORDS <= len(statement.content.split()) <= MAX_WORDS
+        assert statement.content.strip() == statement.content != ""
         assert "\n" not in statement.content
     find_statements([turn])
     open_loops([turn])

@@ -226,11 +226,11 @@ class Learning:
         self._expose(state.key, changes)
 
     def _heard(self, signal: PromptSubmitted, state: SessionState) -> None:
-        """Look whether the message may hold something that it does not state in so many words."""
+        """Look whether the message may hold something that it does not mark."""
         from tacit.capture.extract.session_end import may_teach  # noqa: PLC0415 - loads the write side
 
-        before, turn, text = state.last_message_end, state.turn, signal.text
-        due = self._nudges.heard(state, text=text, before=before, teaches=may_teach)
+        turn, text = state.turn, signal.text
+        due = self._nudges.heard(state, text=text, teaches=may_teach)
         with self._sessions.turn(state.key, timeout_s=5.0) as acquired:
             newest = self._sessions.load(state.key) if acquired else None
             if newest is not None and newest.turn - turn <= 1:

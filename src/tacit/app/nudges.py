@@ -22,7 +22,7 @@ from tacit.ports.store import Store
 from tacit.recall.stage import Outcome
 from tacit.state.registry import TOOLS_LISTED
 
-LearningDetector = Callable[[str, str], bool]
+LearningDetector = Callable[[str], bool]
 START_LINE = "What is settled here can be kept for later sessions with memory_add."
 NUDGE = "The user's last message may hold something for later sessions; if so, store it with memory_add."
 NUDGED = frozenset({Surface.PROMPT, Surface.ACTION, Surface.FAILURE, Surface.COMPACTION})
@@ -56,17 +56,16 @@ class Nudges:
             self._store.apply((), values=TOOLS_LISTED.change(now, host))
             self._known[host] = now
 
-    def heard(self, state: SessionState, *, text: str, before: str, teaches: LearningDetector) -> bool:
+    def heard(self, state: SessionState, *, text: str, teaches: LearningDetector) -> bool:
         """Return whether a nudge is due for a message of the user; see `with_nudge_due`.
 
         Args:
             state: the session's record.
             text: the message.
-            before: end of what the agent said before it.
-            teaches: says whether a message may hold something, of the message and of `before`.
+            teaches: says whether a message may hold something.
         """
         self._teaches = teaches
-        return not _was_given(state, content_hash(text)) and teaches(text, before)
+        return not _was_given(state, content_hash(text)) and teaches(text)
 
     def sentence(self, surface: Surface, state: SessionState, settings: RecallSettings) -> str:
         """The sentence for a block of `surface` if one is sent now; "" = none."""
@@ -149,8 +148,7 @@ class Nudges:
             or not self.offers(settings.nudge, state.key.host)
         ):
             return state
-        before = state.last_message_end
-        due = self.heard(state, text=text, before=before, teaches=self._teaches)
+        due = self.heard(state, text=text, teaches=self._teaches)
         return with_nudge_due(state, turn=state.turn, text=text, due=due)
 
     def offers(self, offer: Offer, host: str) -> bool:

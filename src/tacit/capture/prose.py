@@ -12,7 +12,13 @@ from functools import lru_cache
 from typing import Literal
 
 from tacit.model.ids import normalize_text
-from tacit.reading.prompts.voice import OWN_LIST, asks_about_text, other_language, own_text, speaks_one_language
+from tacit.reading.prompts.voice import (
+    OWN_LIST,
+    asks_about_text,
+    other_language,
+    own_text,
+    speaks_one_language,
+)
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tacit.capture.extract.choices import find_choices
-from tacit.capture.extract.confirmed import confirms, explained, problem_in, solved_by_user
 from tacit.capture.extract.digest import extend_work, write_digest
 from tacit.capture.extract.echoes import EchoDetector
 from tacit.capture.extract.explicit import Statement
@@ -24,18 +22,16 @@ from tacit.capture.turn import ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
 from tacit.model.kinds import BUILTIN_KINDS
-from tacit.model.memory import PROVEN, LearnedOn, Provenance, TrustTier
+from tacit.model.memory import LearnedOn, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
 from tacit.reading.trigger import make_trigger
-from tacit.safety.danger import danger_of
 from tacit.safety.redacted_words import find_redacted_words
 from tacit.session.projects import relative_path
-from tacit.state.captured import Checkpoint, Failure, Pending, SessionWork, Solution
+from tacit.state.captured import Checkpoint, Failure, Pending, SessionWork
 
 FIX_CONFIDENCE = 0.8
-CONFIRMED_CONFIDENCE = 0.95
 _MAX_TASKS = 6
 _REDACTED = 64
 """Texts that are kept redacted while a session is read: each statement asks for the whole of its turn."""
@@ -105,21 +101,12 @@ def extract_learnings(
     session = str(place.session)
     fixes, failures = find_fixes(turns, open_before(pending, before.failures, session))
     fixes = tuple(_redacted_fix(fix, redact) for fix in fixes)
-    solved = find_proven_fixes(
-        turns, before, [fix_draft(fix, place) for fix in fixes], place=place, redact=redact
-    )
     drafts = [
         statement_draft(statement, place)
         for statement in statements
         if content_hash(statement.statement.content) not in captured_hashes
     ]
-    drafts.extend(solved.drafts)
-    choices, question, choice = find_choices(turns, before.question, before.choice)
-    conversation = "\n".join((before.question, *(turn.text for turn in turns)))
-    drafts.extend(
-        choice_draft(_redacted_solution(solution, conversation, redact), place, accepted=accepted)
-        for solution, accepted in choices
-    )
+    drafts.extend({draft.content: draft for draft in (fix_draft(fix, place) for fix in fixes)}.values())
     work = extend_work(
         before.work,
         [_with_relative_paths(turn, place) for turn in turns],
@@ -136,15 +123,7 @@ def extract_learnings(
         drafts=tuple(drafts),
         digest=write_digest(work, failing=[failure.command for failure in own_failures]),
         tasks=_task_note(work) if touches_tasks(turns) else None,
-        checkpoint=replace(
-            before,
-            failures=own_failures,
-            work=work,
-            problem=solved.problem,
-            solution=solved.solution,
-            question=_redacted_part(question, conversation, redact),
-            choice=choice and _redacted_solution(choice, conversation, redact),
-        ),
+        checkpoint=replace(before, failures=own_failures, work=work),
         pending=waiting,
         at_ms=max((turn.at_ms for turn in turns), default=0),
         turn=max((turn.number for turn in turns), default=0),
@@ -189,103 +168,6 @@ def _scope_of(statement: Statement, place: SessionContext) -> Scope:
     if language and BUILTIN_KINDS.of_stored(statement.kind).standing:
         return Scope(kind=ScopeKind.LANGUAGE, key=language)
     return UNIVERSAL if statement.everywhere else place.scope
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProvenFixes:
-    """Drafts of what was proven, and what the checkpoint carries on: the problem stated last, and its unanswered solution."""
-
-    drafts: tuple[Draft, ...]
-    problem: str
-    solution: Solution | None
-
-
-def find_proven_fixes(
-    turns: Sequence[Turn],
-    before: Checkpoint,
-    fixes: Sequence[Draft],
-    *,
-    place: SessionContext,
-    redact: Callable[[str], str],
-) -> ProvenFixes:
-    """The fixes, and with them what the user confirmed: the last solution before a prompt that says that it works now.
-
-    Args:
-        turns: what was said since the checkpoint `before`.
-        before: the checkpoint; the user may confirm what an earlier reading found.
-        fixes: drafts of the fixes that commands proved, redacted.
-        place: where the session happens.
-        redact: takes secrets out of problems and solutions.
-    """
-    drafts = {draft.content: draft for draft in fixes}
-    problem, solution = before.problem, before.solution
-    for turn in turns:
-        if turn.role == "user":
-            if confirms(turn.text):
-                own = _redacted_part(solved_by_user(problem, turn.text), turn.text, redact)
-                if solution is not None:
-                    drafts[solution.content] = confirmed_draft(solution, place)
-                elif own:
-                    users_solution = Solution(content=own, span=own, turn=turn.number, at_ms=turn.at_ms)
-                    drafts[own] = confirmed_draft(users_solution, place)
-            problem = _redacted_part(problem_in(turn.text, problem), f"{problem}\n{turn.text}", redact)
-            solution = None
-            continue
-        mine = [draft for draft in fixes if draft.provenance.turn == turn.number]
-        text = _redacted_part(explained(problem, turn), f"{problem}\n{turn.text}", redact)
-        if mine:
-            solution = _solution(mine[-1])
-        elif text:
-            solution = Solution(content=text, span=text, turn=turn.number, at_ms=turn.at_ms)
-    return ProvenFixes(drafts=tuple(drafts.values()), problem=problem, solution=solution)
-
-
-def _solution(fix: Draft) -> Solution:
-    origin = fix.provenance
-    return Solution(
-        content=fix.content,
-        span=origin.span,
-        turn=origin.turn,
-        at_ms=fix.at_ms,
-        signature=fix.error_signature,
-        files=fix.files,
-        ran=True,
-    )
-
-
-def confirmed_draft(solution: Solution, place: SessionContext) -> Draft:
-    """The draft of a solution that the user confirmed."""
-    tier = TrustTier.TOOL if solution.ran else TrustTier.ASSISTANT
-    return Draft(
-        content=solution.content,
-        kind="error_pattern",
-        scope=place.scope,
-        provenance=provenance(place.session, tier, turn=solution.turn, span=solution.span),
-        at_ms=solution.at_ms,
-        confidence=CONFIRMED_CONFIDENCE,
-        explicit=True,
-        trigger=make_trigger(solution.content, kind="error_pattern", files=solution.files),
-        files=solution.files,
-        error_signature=solution.signature,
-        proofs=PROVEN,
-        doubtful=bool(danger_of(solution.content)),
-    )
-
-
-def choice_draft(choice: Solution, place: SessionContext, *, accepted: bool) -> Draft:
-    """The draft of the agent's decision on a question of the user's; what they accepted is proven."""
-    return Draft(
-        content=choice.content,
-        kind="decision",
-        scope=place.scope,
-        provenance=provenance(place.session, TrustTier.ASSISTANT, turn=choice.turn, span=choice.span),
-        at_ms=choice.at_ms,
-        confidence=CONFIRMED_CONFIDENCE,
-        explicit=accepted,
-        trigger=make_trigger(choice.content, kind="decision"),
-        proofs=PROVEN if accepted else 0,
-        doubtful=bool(danger_of(choice.content)),
-    )
 
 
 def fix_draft(fix: Fix, place: SessionContext) -> Draft:
@@ -352,11 +234,6 @@ def _redacted(failure: Failure, redact: Callable[[str], str]) -> Failure:
         cause=redact(failure.cause),
         signature=redact(lost.without(failure.signature)),
     )
-
-
-def _redacted_solution(solution: Solution, whole: str, redact: Callable[[str], str]) -> Solution:
-    content, span = (_redacted_part(text, whole, redact) for text in (solution.content, solution.span))
-    return replace(solution, content=content, span=span)
 
 
 def _redacted_work(work: SessionWork, turns: Sequence[Turn], redact: Callable[[str], str]) -> SessionWork:

@@ -48,30 +48,7 @@ _INNER_ANTI = lazy_regex(
     r"|write|commit|create|make|put|run)|is forbidden|are forbidden|is not allowed|are not allowed|prohibited)\b",
     re.IGNORECASE,
 )
-_PREFERENCE = lazy_regex(
-    r"\b(?:prefer(?:s|red|ably)?|i(?:'d)? like|i want|i always want|we like|favou?rs?|rather than|i hate|i love)\b",
-    re.IGNORECASE,
-)
-_DECISION = lazy_regex(
-    r"\b(?:we(?:'ve| have)? (?:use|decided|chose|chosen|picked|adopted|settled|switched|moved|agreed|dropped|standardi[sz]ed)"
-    r"|we'?re (?:using|going with|on|sticking with|moving to|switching to)|let'?s (?:use|go with|stick with|keep|switch)"
-    r"|decision:|decided (?:to|on|that)|going with|instead of|no longer (?:use|support|need)|will be used)",
-    re.IGNORECASE,
-)
-_TODO = lazy_regex(
-    r"^(?:todo\b|next(?: steps?| time| session)?\s*:|we (?:still|later) (?:need|have|want) to|still (?:need|have) to"
-    r"|remind me to|open(?: question)?:)",
-    re.IGNORECASE,
-)
 _PATH = r"`?(?:[\w.@~-]+/)+[\w.*@-]*`?|`?[\w-]+\.(?:py|ts|tsx|js|jsx|mjs|go|rs|java|kt|rb|php|c|h|cpp|cs|swift|sh|sql|md|mdc|toml|ya?ml|json|css|html|vue|svelte|lock|cfg|ini|env)`?"
-_FILE_CONTEXT = lazy_regex(
-    rf"^(?:the\s+)?(?:file\s+|folder\s+|directory\s+|module\s+)?(?:{_PATH})\s*"
-    r"(?::|\(|[-\u2013\u2014]+\s|(?:is|are|contains?|holds?|has|defines?|handles?|implements?|lives?|stores?|provides?"
-    r"|describes?|documents?|exports?|owns?|manages?|generates?)\b)"
-    r"|\b(?:lives?|is defined|are defined|is implemented|are stored|is stored|is kept|are kept|is located|are located)"
-    rf" (?:in|at|under|inside) (?:the )?(?:{_PATH})",
-    re.IGNORECASE,
-)
 _RULE = lazy_regex(
     r"\b(?:always|must|should|shall|make sure|ensure|required?|mandatory|needs? to|has to|have to|only)\b",
     re.IGNORECASE,
@@ -115,25 +92,6 @@ def denials(text: str) -> int:
 def strip_negation(text: str) -> str:
     """The statement without its words of negation."""
     return _NEGATED.sub(" ", text)
-
-
-def kind_of(content: str, *, rule: bool = False) -> str:
-    """The kind a statement's wording suggests; `rule` = it stands in a rule file, where instructions are guidelines."""
-    if _TODO.match(content):
-        return "todo"
-    if _ANTI.match(content):
-        return "anti_pattern"
-    if _FILE_CONTEXT.search(content):
-        return "file_context"
-    if _PREFERENCE.search(content):
-        return "preference"
-    if _INNER_ANTI.search(content):
-        return "anti_pattern"
-    if _DECISION.search(content):
-        return "decision"
-    if _RULE.search(content) or imperative(content):
-        return "guideline" if rule else "preference"
-    return "fact"
 
 
 def imperative(content: str) -> bool:

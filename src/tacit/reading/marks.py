@@ -28,7 +28,9 @@ _BEFORE = re.compile(
     r"(?:\[(?:[A-Z][\w ]*#\d+[^\]\n]*|[A-Z]\w*(?: \w+)? ?\d*)\]|@[\w.][\w./~-]*(?=\s)|(?:[-*+\u2022>]|\(?\d{1,2}[.)]|[a-z]\))(?=\s)|#{1,6}(?=\s)|[^\w\s`\"'\u201c\u201e\u00ab\u300c\u300e(\[<./~@$\u00bf-])\s*"
 )
 """What stands before the words: a placeholder for an image or a paste, a mention, a bullet, a number, a symbol."""
-_NAMED = re.compile(r"(?:[A-Z]\w+|@\w+|claude|codex|gemini|copilot|cursor|opencode)\s*[,:!\u2013\u2014-]\s*(?=\S)")
+_NAMED = re.compile(
+    r"(?:[A-Z]\w+|@\w+|claude|codex|gemini|copilot|cursor|opencode)\s*[,:!\u2013\u2014-]\s*(?=\S)"
+)
 """The name of whom is spoken to."""
 _BREAK = r"[\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\u2013\u2014-]"
 _MARK = r"\s*[,.:;!\u3001\u3002\uff0c\uff1a\uff01\u2013\u2014]+\s*|\s+-+\s*"
@@ -44,7 +46,8 @@ _KINDS = (
     ("dont", "anti_pattern"), ("always", "preference"), ("told", "correction"), ("use_not", "correction"),
 )  # fmt: skip
 """The marks in a statement, with their kinds; the first one that a statement has counts."""
-_STANDING = frozenset({"always", "never", "from_now"})
+_OUTRIGHT = frozenset({"from_now", "everywhere"})
+"""Marks that make whatever they stand beside last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +58,13 @@ class Marked:
         text: the whole sentence without what leads in, beginning with a capital and without a final full stop.
         kind: by what was said in so many words; else `fact`.
         mark: name of the mark, for the trace.
+        everywhere: it was said to hold in all projects.
     """
 
     text: str
     kind: str
     mark: str
+    everywhere: bool = False
 
 
 class _Table:
@@ -82,17 +87,29 @@ class _Table:
             rf"(?:{remember})(?:(?P<clause>{clause})\s*|(?P<mark>{_MARK})|(?P<bare>\s*)(?!{not_clause}))(?P<rest>\S.*)$",
             re.IGNORECASE | re.DOTALL,
         )
-        self.label = re.compile(rf"(?:{self.source('label')})\s*[:\uff1a\u2013\u2014-]+\s*(?P<rest>\S.*)$", re.IGNORECASE | re.DOTALL)
+        self.label = re.compile(
+            rf"(?:{self.source('label')})\s*[:\uff1a\u2013\u2014-]+\s*(?P<rest>\S.*)$",
+            re.IGNORECASE | re.DOTALL,
+        )
         self.only_mark = re.compile(
             rf"(?:(?:{self.source('lead')}){_BREAK}*)*(?:(?:{remember})|(?:{self.source('label')})|(?:{self.source('remember_last')})|(?:{self.source('label_last')})|{self.source('from_now')}){_BREAK}*$",
             re.IGNORECASE,
         )  # fmt: skip
-        self.denial = re.compile(rf"(?:{self.source('denial')})(?:\s*[,.:;!\u2026\u3001\u3002\uff0c\uff01\u2013\u2014-]+\s*|\s+(?=(?:we|our|wir|on|nous|usamos)\b))(?P<rest>\S.*)$", re.IGNORECASE | re.DOTALL)
-        self.lead = re.compile(rf"(?:{self.source('lead')})(?:[\\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01]|[\u2013\u2014-]+(?=\\s))+", re.IGNORECASE)
+        self.denial = re.compile(
+            rf"(?:{self.source('denial')})(?:\s*[,.:;!\u2026\u3001\u3002\uff0c\uff01\u2013\u2014-]+\s*|\s+(?=(?:we|our|wir|on|nous|usamos)\b))(?P<rest>\S.*)$",
+            re.IGNORECASE | re.DOTALL,
+        )
+        self.lead = re.compile(
+            rf"(?:{self.source('lead')})(?:[\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01]|[\u2013\u2014-]+(?=\s))+",
+            re.IGNORECASE,
+        )
 
     def source(self, key: str) -> str:
         """The expression of a key with those that it names filled in."""
-        return _FILLED.sub(lambda name: self.source(name[1]) if name[1] in self._texts else name[0], self._texts.get(key, "(?!)"))
+        return _FILLED.sub(
+            lambda name: self.source(name[1]) if name[1] in self._texts else name[0],
+            self._texts.get(key, "(?!)"),
+        )
 
     def of(self, key: str) -> re.Pattern[str]:
         """The compiled expression of a key."""
@@ -107,6 +124,10 @@ class _Table:
     def find(self, key: str, text: str) -> re.Match[str] | None:
         """Where the expression of a key matches somewhere in `text`."""
         return self.of(key).search(text)
+
+    def find_starts(self, text: str) -> list[int]:
+        """Where main clauses begin behind the first one."""
+        return [start.end() for start in self.of("start").finditer(text) if start.start()]
 
     def opens(self, key: str, text: str) -> bool:
         """Whether `text` begins with the expression of a key."""
@@ -133,7 +154,8 @@ def is_question(sentence: str) -> bool:
 def is_one_off(sentence: str) -> bool:
     """Whether a sentence is for the change at hand: "for now", "in this PR", "line 40"; "here" only in an order without a mark."""
     return any(
-        table.find("one_off", sentence) or (table.find("here", sentence) and _read(sentence, table, marked=False) is None)
+        table.find("one_off", sentence)
+        or (table.find("here", sentence) and _read(sentence, table, marked=False) is None)
         for table in _tables(sentence)
     )
 
@@ -168,7 +190,10 @@ def only_marks(sentence: str, language: str = "") -> Mark | None:
     for table in _tables(sentence, language):
         body = _strip(sentence)
         if table.only_mark.match(body):
-            return Mark(before=bool(table.find("remember_last", body) or table.find("label_last", body)) and not body.endswith((":", "\uff1a")))
+            return Mark(
+                before=bool(table.find("remember_last", body) or table.find("label_last", body))
+                and not body.endswith((":", "\uff1a"))
+            )
     return None
 
 
@@ -192,7 +217,7 @@ def kind_of(text: str) -> str:
         name = next((name for name, _ in _KINDS if _holds(name, body, table)), "")
         if name:
             return dict(_KINDS)[name]
-        if table.find("from_now", body):
+        if table.find("from_now", body) or table.find("everywhere", body):
             return "preference"
     return "fact"
 
@@ -206,7 +231,12 @@ def read_marked(sentence: str, *, marked: bool = False, language: str = "") -> M
         language: of the prompt that it stands in.
     """
     return next(
-        (read for table in _tables(sentence, language) if (read := _read(sentence, table, marked=marked)) is not None), None
+        (
+            read
+            for table in _tables(sentence, language)
+            if (read := _read(sentence, table, marked=marked)) is not None
+        ),
+        None,
     )
 
 
@@ -231,22 +261,30 @@ def _bare(sentence: str, table: _Table) -> str:
         match = table.lead.match(body)
         if match is None and not table.denial.match(body):
             name = _NAMED.match(body)
-            match = name if name and not table.opens("use_not", body) and _opens_mark(body[name.end() :], table) else None
+            match = (
+                name
+                if name and not table.opens("use_not", body) and _opens_mark(body[name.end() :], table)
+                else None
+            )
         if match is None or match.end() == len(body):
             break
         body = _strip(body[match.end() :])
-    body = table.of("polite").sub("", body, count=1) if table.opens("polite", body) else body
+    if table.opens("polite", body):
+        body = table.of("polite").sub("", body, count=1).rstrip(" ?")
     return table.of("tag").sub("", body)
 
 
 def _opens_mark(body: str, table: _Table) -> bool:
     found = _mark_in(body, table)
-    return table.remember.match(body) is not None or (found is not None and found[1] == 0) or bool(table.lead.match(body))
+    return (
+        table.remember.match(body) is not None
+        or table.label.match(body) is not None
+        or (found is not None and found[1] == 0)
+        or bool(table.lead.match(body))
+    )
 
 
 def _asks(table: _Table, body: str) -> bool:
-    if table.has("polite") and table.opens("polite", body):
-        return False
     return body.rstrip(" )\"'\u300d").endswith(("?", "\uff1f")) or table.opens("question", body)
 
 
@@ -258,15 +296,29 @@ def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
     if told is not None and _remembers(told, table):
         text = body if told["clause"] and table.whole_clause else told["rest"]
         return _kept(text, told["rest"], "remember", table, strong=True)
-    label = table.label.match(body)
-    if label is not None:
-        return _kept(label["rest"], label["rest"], "label", table, strong=True)
     for key in ("remember_last", "label_last"):
         last = table.find(key, body)
-        if last is not None and last.start() > 0 and not body[last.end() :].strip(" .!)\u3002\uff01,"):
+        if (
+            last is not None
+            and last.start() > 0
+            and re.match(
+                r"\W*(?:$|[,.;:(\u3002\uff0c\u2014\u2013-]|(?:because|since|please|pls)\b)",
+                body[last.end() :],
+            )
+        ):
             rest = body[: last.start()].rstrip(" ,;:-\u2013\u2014(")
-            return _kept(rest if key == "remember_last" else body, rest, key, table, strong=True)
-    if table.find("label_last", body) or table.find("rule_is", body):
+            ends = not body[last.end() :].strip(" .!)\u3002\uff01,")
+            return _kept(rest if ends and key == "remember_last" else body, rest, key, table, strong=True)
+    for at in (0, *table.find_starts(body)):
+        told, label = table.remember.match(body, at), table.label.match(body, at)
+        said = (
+            (told["rest"] if told["clause"] or told["mark"] else "")
+            if told
+            else (label["rest"] if label else "")
+        )
+        if said:
+            return _kept(body if at else said, said, "remember" if told else "label", table, strong=True)
+    if table.find("rule_is", body):
         return _kept(body, body, "label", table, strong=True)
     if marked:
         return _kept(body, body, "marked beside it", table, strong=True)
@@ -274,7 +326,9 @@ def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
     if found is None:
         return None
     name, start = found
-    return _kept(body, body, name, table, strong=name == "from_now", at=start)
+    wrong = table.denial.match(body) if name == "denial" else None
+    body = _bare(wrong["rest"], table) if wrong is not None else body
+    return _kept(body, body, name, table, strong=name in _OUTRIGHT, at=start)
 
 
 def _remembers(told: re.Match[str], table: _Table) -> bool:
@@ -283,7 +337,10 @@ def _remembers(told: re.Match[str], table: _Table) -> bool:
     if told["clause"] or told["mark"] or _ASIAN.search(rest):
         return True
     if table.code == ENGLISH:
-        return bool(re.match(r"(?:to|we|i|you|our|always|never|don['\u2019]?t|do not|not to)\b", rest, re.IGNORECASE) or _STATES.search(rest))
+        return bool(
+            re.match(r"(?:to|we|i|you|our|always|never|don['\u2019]?t|do not|not to)\b", rest, re.IGNORECASE)
+            or _STATES.search(rest)
+        )
     return _mark_in(rest, table) is not None
 
 
@@ -296,21 +353,24 @@ _STATES = re.compile(
 
 def _mark_in(body: str, table: _Table) -> tuple[str, int] | None:
     """The name of the mark in a statement, and where its clause begins; None = it has none."""
-    now = table.find("from_now", body)
-    if now is not None:
+    if table.find("from_now", body):
         return "from_now", 0
     wrong = table.denial.match(body)
     if wrong is not None:
         rest = wrong["rest"]
         inner = _mark_in(_bare(rest, table), table)
-        if inner is not None or table.opens("value", rest) or (not table.has("value") and table.find("contrast", rest)):
+        if (
+            inner is not None
+            or table.opens("value", rest)
+            or (not table.has("value") and table.find("contrast", rest))
+        ):
             return "denial", 0
         return None
     for name, _ in _KINDS:
         match = _holds(name, body, table)
         if match is not None:
             return name, match.start()
-    return None
+    return ("everywhere", 0) if table.find("everywhere", body) else None
 
 
 def _holds(name: str, body: str, table: _Table) -> re.Match[str] | None:
@@ -318,7 +378,10 @@ def _holds(name: str, body: str, table: _Table) -> re.Match[str] | None:
     if name in ("always", "never") and table.has("norm"):
         main = _main(body, table)
         match = table.find(name, main)
-        return match if match and table.find("norm", main) and not table.find("past", main) else None
+        if match is None or table.find("norm", main) is None:
+            return None
+        end = _CLAUSE_END.search(main, match.end())
+        return None if table.find("past", main[: end.start() if end else len(main)]) else match
     return table.find(name, body)
 
 
@@ -340,16 +403,21 @@ def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: i
     weak = name not in ("remember", "remember_last", "label")
     if weak and (table.find("doubt", head) or table.find("reported", head)):
         return None
-    if table.opens("reference", said if strong else clause.lstrip(" ,;:-\u2013\u2014")) and _content_words(before, table) < 2:
+    if (
+        table.opens("reference", said if strong else clause.lstrip(" ,;:-\u2013\u2014"))
+        and _content_words(before, table) < 2
+    ):
         return None
-    if not strong and table.find("loose", clause) and _content_words(before, table) < 2 and not _antecedent(clause, table):
+    # What a ban points at may be the thing at hand, even where it was named before: "the test fails, stop working on it".
+    resolved = name != "dont" and (_content_words(before, table) >= 2 or _antecedent(clause, table))
+    if not strong and table.find("loose", clause) and not resolved:
         return None
     content = _one_line(text)
     words = count_words(content)
     if not LEAST_WORDS <= words <= MOST_WORDS or not _content_words(said, table):
         return None
     kind = "correction" if name == "denial" else kind_of(text if name == "remember" else said)
-    return Marked(text=content, kind=kind, mark=name)
+    return Marked(text=content, kind=kind, mark=name, everywhere=table.find("everywhere", text) is not None)
 
 
 def _clause(body: str, at: int) -> tuple[str, str]:
@@ -364,7 +432,11 @@ def _clause(body: str, at: int) -> tuple[str, str]:
 def _antecedent(clause: str, table: _Table) -> bool:
     """Whether what the pronoun of a clause points at may stand before it in the clause."""
     match = table.find("loose", clause)
-    return match is not None and match[0].lower().strip() in ("it", "them", "these", "those") and _content_words(clause[: match.start()], table) >= 2
+    return (
+        match is not None
+        and match[0].lower().strip() in ("it", "them", "these", "those")
+        and _content_words(clause[: match.start()], table) >= 2
+    )
 
 
 def _content_words(text: str, table: _Table) -> int:

@@ -100,28 +100,6 @@ class SessionWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Solution:
-    """The solution found in the exchange before the user's next prompt, without secrets.
-
-    Attributes:
-        content: problem, cause and fix in words.
-        span: the verbatim words it rests on.
-        turn, at_ms: the exchange.
-        signature: of the error, where a command failed with one.
-        files: what was edited.
-        ran: a command that failed and passes proves it; else the agent alone says so.
-    """
-
-    content: str
-    span: str = ""
-    turn: int = 0
-    at_ms: int = 0
-    signature: str = ""
-    files: tuple[str, ...] = ()
-    ran: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """The checkpoint of one session: how far it was captured, and state for the next reading.
 
@@ -132,10 +110,6 @@ class Checkpoint:
         failures: commands that still fail.
         work: what the digest tells.
         digest_id, todo_id: the session's own notes, rewritten as it goes on; "" = none yet.
-        problem: the problem that the user stated last.
-        solution: what was solved and the user has not answered yet.
-        question: the user's last question that names alternatives, while the agent has not decided it.
-        choice: the agent's decision on one, while the user has not answered it.
         version: of this form; the checkpoint of another one counts as missing.
     """
 
@@ -146,10 +120,6 @@ class Checkpoint:
     work: SessionWork = field(default_factory=SessionWork)
     digest_id: str = ""
     todo_id: str = ""
-    problem: str = ""
-    solution: Solution | None = None
-    question: str = ""
-    choice: Solution | None = None
     version: Literal[1] = 1
 
 

@@ -83,11 +83,11 @@ def test_statements_are_self_contained_typed_and_free_of_junk() -> None:
     assert {(draft.kind, draft.content) for draft in drafts} == {
         ("guideline", "Go style: tabs, not spaces"),
         ("anti_pattern", "Never use `panic` in library code"),
-        ("decision", "Go style: We use `slog`, not `fmt.Println`"),
-        ("preference", "Prefer small interfaces; see the guide for why"),
+        ("guideline", "Go style: We use `slog`, not `fmt.Println`"),
+        ("guideline", "Prefer small interfaces; see the guide for why"),
         ("fact", "Run all tests: `go test ./...`"),
         ("fact", "Lint everything: `golangci-lint run`"),
-        ("file_context", "`internal/db/` - database access and migrations"),
+        ("fact", "`internal/db/` - database access and migrations"),
         ("guideline", "Write tests for: exported functions"),
         ("guideline", "Write tests for: bug fixes"),
     }

@@ -29,8 +29,6 @@ def scopes_of(prompt):
         ("Always use f-strings in Python.", "python", "Always use f-strings in Python"),
         ("In all my Go projects, wrap errors with %w", "go", "In all my Go projects, wrap errors with %w"),
         ("When writing Rust, never unwrap outside of tests", "rust", "When writing Rust, never unwrap outside of tests"),
-        ("Python functions should always have type hints", "python", "Python functions should always have type hints"),
-        ("No, in Python use pathlib instead of os.path", "python", "In Python use pathlib instead of os.path"),
         ("In C++ never use raw new", "c++", "In C++ never use raw new"),
         ("Never use any in TypeScript", "typescript", "Never use any in TypeScript"),
     ],
@@ -42,12 +40,18 @@ def test_a_rule_of_a_language_holds_in_the_language(prompt, language, content):
 @pytest.mark.parametrize(
     ("prompt", "content"),
     [
-        ("In all my projects, answer in short sentences", "Answer in short sentences"),
-        ("Never use tabs in any of my projects", "Never use tabs"),
-        ("For every project: run the linter before you commit", "Run the linter before you commit"),
-        ("Regardless of the project, never force push", "Never force push"),
-        ("Wherever you work for me, never use emojis", "Never use emojis"),
-        ("In every repository of mine, always write tests first", "Always write tests first"),
+        ("In all my projects, answer in short sentences", "In all my projects, answer in short sentences"),
+        ("Never use tabs in any of my projects", "Never use tabs in any of my projects"),
+        (
+            "For every project: run the linter before you commit",
+            "For every project: run the linter before you commit",
+        ),
+        ("Regardless of the project, never force push", "Regardless of the project, never force push"),
+        ("Wherever you work for me, never use emojis", "Wherever you work for me, never use emojis"),
+        (
+            "In every repository of mine, always write tests first",
+            "In every repository of mine, always write tests first",
+        ),
     ],
 )
 def test_a_rule_for_all_projects_holds_everywhere(prompt, content):

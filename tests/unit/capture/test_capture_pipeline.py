@@ -153,7 +153,7 @@ def test_all_projects_means_universal() -> None:
     world = World()
     world.say("In all my projects, never add co-author lines to commits")
     assert [(m.scope, m.content) for m in world.memories()] == [
-        (UNIVERSAL, "Never add co-author lines to commits")
+        (UNIVERSAL, "In all my projects, never add co-author lines to commits")
     ]
 
 
@@ -214,7 +214,7 @@ def test_a_handed_over_session_teaches_rule_fix_and_digest_once(tmp_path: Path) 
     world = World()
     report = hand(world, path)
     assert (report.handovers, report.failed, report.added) == (1, 0, 3)
-    assert world.contents("preference") == {"Name workers after their queue"}
+    assert world.contents("preference") == {"From now on, name workers after their queue"}
     (fix,) = world.memories("error_pattern")
     assert fix.content == FIX
     assert (fix.files, fix.provenance.tier, bool(fix.error_signature)) == (("go.mod",), TrustTier.TOOL, True)
@@ -405,7 +405,7 @@ def test_open_code_hands_over_messages(tmp_path: Path) -> None:
     world = World()
     key = SessionKey(host="opencode", session_id="ses_1")
     hand(world, "", "h1", key, messages=messages)
-    assert world.contents("preference") == {"Write tests first"}
+    assert world.contents("preference") == {"From now on, write tests first"}
     assert world.contents("todo") == {"Open tasks of the agent: ship it"}
     (todo,) = world.memories("todo")
     assert todo.provenance.tier is TrustTier.ASSISTANT
@@ -422,7 +422,7 @@ def test_open_code_hands_over_messages(tmp_path: Path) -> None:
     ]
     hand(world, "", "h2", key, messages=done)
     assert world.contents("todo") == set()
-    assert world.contents("preference") == {"Write tests first"}
+    assert world.contents("preference") == {"From now on, write tests first"}
 
 
 class Failing(InMemoryStore):

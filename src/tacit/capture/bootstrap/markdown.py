@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.wording import has_leading_reference, imperative, rule_like, word_count
+from tacit.reading.marks import read_marked
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex
 
@@ -309,7 +309,7 @@ def _worth(content: str, passage: str, *, rules_only: bool, item: bool) -> bool:
         return False
     if word_count(bare) < 2 and "`" in passage:
         return False
-    if rule_like(passage) or rule_like(content) or find_explicit(passage):
+    if rule_like(passage) or rule_like(content) or read_marked(passage):
         return True
     if rules_only:
         return False

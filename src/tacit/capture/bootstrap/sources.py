@@ -19,13 +19,13 @@ from tacit.capture.bootstrap.history import read_history
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
 from tacit.capture.bootstrap.markdown import RuleLine, read_rules
 from tacit.capture.bootstrap.readme import read_readme
-from tacit.capture.extract.explicit import find_explicit, normalize_statement
-from tacit.capture.wording import kind_of
+from tacit.capture.wording import rule_like
 from tacit.errors import InvalidPayload
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.trigger import GREATEST_BREADTH
+from tacit.reading.marks import kind_of
 from tacit.reading.trigger import make_trigger
 from tacit.text.decoding import decode_text
 from tacit.text.lazy_regex import lazy_regex
@@ -158,15 +158,11 @@ def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[D
 
 
 def kind_of_rule(content: str) -> str:
-    """The kind of a statement in a rule file: as its words say, else as the form in which a user would state it."""
-    kind = kind_of(content, rule=True)
-    if kind != "fact":
-        return kind
-    forms = [form for form in find_explicit(f"{content}.") if form.content == normalize_statement(content)]
-    if forms:
-        # A correction corrects somebody in a conversation; a file states.
-        return "fact" if forms[0].kind == "correction" else forms[0].kind
-    return "guideline" if _RECURRING_ORDER.match(content) else kind
+    """The kind of a statement in a rule file: what it says in so many words, else a guideline if it asks for something."""
+    kind = kind_of(content)
+    if kind == "correction":  # one corrects somebody in a conversation; a file states
+        kind = "fact"
+    return "guideline" if kind == "fact" and (rule_like(content) or _RECURRING_ORDER.match(content)) else kind
 
 
 def _is_decision(path: str) -> bool:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tacit.capture.extract.habit_lists import read_lead
 from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_steps, open_tasks
 from tacit.capture.prose import spoken_sentences
 from tacit.capture.turn import ToolUse, Turn
@@ -143,12 +142,7 @@ def _request(text: str, stated: Sequence[str]) -> str:
     requests = (
         sentence
         for sentence in asking
-        if not (
-            _ABOUT_BEFORE.search(sentence)
-            or _REFUSES.search(sentence)
-            or read_lead(sentence)
-            or asks_question(sentence)
-        )
+        if not (_ABOUT_BEFORE.search(sentence) or _REFUSES.search(sentence) or asks_question(sentence))
     )
     return next((_short(sentence) for sentence in requests), "")
 

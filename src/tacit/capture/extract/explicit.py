@@ -21,18 +21,11 @@ from tacit.reading.marks import (
     read_marked,
     takes_back,
 )
-from tacit.text.lazy_regex import lazy_regex
 from tacit.text.natural_language import natural_language_of
 
 _OUTRIGHT = frozenset({"remember", "remember_last", "label", "marked beside it"})
 _CONFIDENCE = {True: 0.95, False: 0.85}
 _INVISIBLE = re.compile("[\ufeff\u200b\u2060]")
-_PROJECTS = r"(?:projects?|repos?|repositor(?:y|ies)|code ?bases?)"
-_EVERYWHERE = lazy_regex(
-    rf"\b(?:(?:in|for|across) (?:all|every|any|each)(?: of)?(?: my| our)? {_PROJECTS}(?: of mine)?|across (?:my |our )?(?:projects|repos)"
-    rf"|everywhere(?! in\b)|globally|(?:regardless of|no matter|independent(?:ly)? of) (?:the |in |for )?(?:which |what )?{_PROJECTS}|wherever (?:you|i) work)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +59,7 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
     language = natural_language_of(text)
     found: dict[str, Statement] = {}
     heads = _heads(sentences)
-    for at, sentence in enumerate(sentences):
+    for at in range(len(sentences)):
         if at + 1 < len(sentences) and takes_back(sentences[at + 1].text):
             continue
         statement = _statement(sentences, at, heads[at], language)
@@ -106,7 +99,13 @@ def _statement(sentences: Sequence[Sentence], at: int, head: str, language: str)
     if read is None and head:
         lead = head.rstrip(" *:\uff1a")
         read = read_marked(f"{lead} {lead_free(words, language)}", language=language)
-    if read is None and before is not None and not before.item and goes_on(words) and not is_one_off(before.text):
+    if (
+        read is None
+        and before is not None
+        and not before.item
+        and goes_on(words)
+        and not is_one_off(before.text)
+    ):
         hidden, more = hide_quotes(before.text)
         if not is_question(hidden):
             span, quotes = f"{before.text} {span}", (*more, *quotes)
@@ -132,7 +131,7 @@ def _made(read: Marked, span: str, quotes: tuple[str, ...], *, doubtful: bool) -
         kind=read.kind,
         confidence=_CONFIDENCE[read.mark in _OUTRIGHT],
         cue=read.mark,
-        everywhere=bool(_EVERYWHERE.search(span)),
+        everywhere=read.everywhere,
         doubtful=doubtful,
     )
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tacit.capture.extract.explicit import Statement, find_explicit, normalize_statement
-from tacit.capture.extract.passages.candidates import find_candidates
 from tacit.capture.prose import pasted_document, spoken_sentences
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.capture.turn import Turn
@@ -27,6 +26,9 @@ _OPEN = lazy_regex(
     r"|later,? (?:let'?s)\s+)(?P<rest>(?!that\b).+)$",
     re.IGNORECASE | re.DOTALL,
 )
+
+LEAST_TEACHING_WORDS = 8
+"""Words of a prompt that may hold something for later sessions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,20 +51,16 @@ def find_statements(turns: Iterable[Turn]) -> tuple[TurnStatement, ...]:
     return tuple(statements.values())
 
 
-def may_teach(text: str, before: str = "") -> bool:
-    """Whether a prompt may hold something for later sessions that it does not state in so many words.
-
-    Args:
-        text: the prompt as the host sent it.
-        before: end of what the agent said before it.
-    """
+def may_teach(text: str) -> bool:
+    """Whether a prompt is long enough to hold something for later sessions that it does not mark: what it means no rule can tell."""
     words = clean_prompt(text)
-    if not words:
-        return False
-    spoken = Turn(index=0, number=1, role="user", text=words)
-    passages = [candidate.text for candidate in find_candidates([spoken], before=before)]
-    stated = [statement.span for statement in find_explicit(words)] if passages else []
-    return any(not any(span in passage or passage in span for span in stated) for passage in passages)
+    marked = [statement.span for statement in find_explicit(words)]
+    rest = [
+        sentence.text
+        for sentence in spoken_sentences(words)
+        if sentence.own and not any(sentence.text in span for span in marked)
+    ]
+    return sum(map(word_count, rest)) >= LEAST_TEACHING_WORDS
 
 
 def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:

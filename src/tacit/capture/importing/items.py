@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tacit.capture.wording import kind_of
+from tacit.capture.bootstrap.sources import kind_of_rule
 from tacit.model.changes import Draft
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier
 from tacit.model.scope import Scope
+from tacit.reading.marks import kind_of
 from tacit.reading.trigger import make_trigger
 
 
@@ -84,7 +85,7 @@ MAX_SPAN = 500
 
 def draft_of(item: ForeignStatement, *, scope: Scope, vouched: bool, now_ms: int) -> Draft:
     """Make a draft; `vouched` = the user said that these statements are as good as their own words."""
-    kind = item.kind or kind_of(item.content, rule=item.tool == "rules")
+    kind = item.kind or (kind_of_rule if item.tool == "rules" else kind_of)(item.content)
     original = item.original
     trigger = original.trigger if original else make_trigger(item.content, kind=kind, files=item.files)
     if item.tags:
