@@ -442,7 +442,7 @@ def _antecedent(clause: str, table: _Table) -> bool:
 def _content_words(text: str, table: _Table) -> int:
     """Words with content of their own."""
     if not table.has("nothing"):
-        return count_words(text)
+        return round(count_words(text))
     return sum(not table.of("nothing").fullmatch(word) for word in re.findall(r"[^\W_]+|`[^`]+`", text))
 
 
