@@ -1,4 +1,4 @@
-"""Relevance at a tool call and after a failure, by hand."""
+"""Relevance at a tool call, by hand."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.signal import ToolCall
 from tacit.model.trigger import Trigger
-from tacit.reading.entities import find_entities
-from tacit.reading.errors import error_signature
 from tacit.reading.situation import read_call
-from tacit.recall.score.action import action_relevance, failure_relevance, is_follow_up_rule
+from tacit.recall.score.action import action_relevance, is_follow_up_rule
 from tacit.recall.score.moment import judge_moment
 from tacit.recall.stage import MOMENT
 
@@ -157,65 +155,6 @@ def test_after_an_edit_comes_what_follows_it() -> None:
     assert relevance(after, rule, trigger=go) == 0.0
     looked = replace(calling(tool="read", path="src/a.py"), finished=True)
     assert relevance(looked, rule, trigger=lint) == 0.0
-
-
-def failing(error: str, command: str) -> Query:
-    text = f"{command}\n{error}"
-    return query(
-        text,
-        surface=Surface.FAILURE,
-        error_signature=error_signature(error, command=command),
-        entities=find_entities(text),
-    )
-
-
-def after_failure(asked: Query, *args: object, **fields: object) -> float:
-    found = candidate(*args, **fields)  # type: ignore[arg-type]
-    return failure_relevance(asked, found, KINDS.get(found.memory.kind))[0]
-
-
-def test_the_same_signature_is_exact() -> None:
-    asked = failing("Error: Cannot find module 'left-pad'", "npm test")
-    assert after_failure(asked, kind="error_pattern", error_signature=asked.error_signature) == 0.95
-
-
-def test_a_near_signature_is_of_the_same_program_and_shares_words() -> None:
-    asked = query(surface=Surface.FAILURE, error_signature="npm test | cannot find module left-pad")
-    near = {"kind": "error_pattern", "error_signature": "npm test | cannot find package"}
-    # words asked: cannot find module left-pad; theirs: cannot find package; common 2 of 3: 0.9 x 2 / 3
-    assert after_failure(asked, **near) == pytest.approx(0.9 * 2 / 3)
-    assert after_failure(asked, **near | {"error_signature": "go test | cannot find package"}) == 0.0
-    assert after_failure(asked, **near | {"error_signature": "npm test | find nothing else here"}) == 0.0
-
-
-def test_another_subcommand_that_says_the_very_same_has_the_same_fix() -> None:
-    asked = query(
-        surface=Surface.FAILURE,
-        error_signature="docker compose ps | exit 14 | no configuration file provided",
-    )
-    known = {
-        "kind": "error_pattern",
-        "error_signature": "docker compose up | exit 14 | no configuration file provided",
-    }
-    assert after_failure(asked, **known) == pytest.approx(0.9)
-    other = known | {"error_signature": "docker compose up | exit 14 | no configuration file provided twice"}
-    assert after_failure(asked, **other) == 0.0
-    program = known | {"error_signature": "podman compose up | exit 14 | no configuration file provided"}
-    assert after_failure(asked, **program) == 0.0
-
-
-def test_what_was_told_counts_by_its_quoted_words() -> None:
-    asked = failing("remote: refusing to update checked out branch: refs/heads/main", "git push origin main")
-    told = "Push fails with 'refusing to update checked out branch' because origin is not bare."
-    assert after_failure(asked, told, kind="error_pattern") == pytest.approx(0.9 * 0.8)
-    assert after_failure(asked, "Push may fail with 'permission denied here'.", kind="error_pattern") == 0.0
-    assert after_failure(asked, told, kind="preference") == 0.0
-
-
-def test_what_was_told_counts_by_the_class_of_the_error() -> None:
-    asked = failing("ModuleNotFoundError: No module named 'yaml'", "pytest")
-    named = {"kind": "error_pattern", "entities": (Entity(kind="error", key="modulenotfounderror"),)}
-    assert after_failure(asked, "Install the extras first.", **named) == pytest.approx(0.9 * 0.6 * 0.8)
 
 
 FAILED = "`git push origin main` failed with: protected branch hook declined."

@@ -8,7 +8,7 @@ from tacit.model.kinds import Kind
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.recall.render import answer_line, frame_text, line_text, render_answer, render_block
-from tacit.recall.score.action import action_relevance, failure_relevance
+from tacit.recall.score.action import action_relevance
 from tacit.recall.score.situation import situation_relevance
 from tacit.recall.stage import Judgment, Layout, PresetParts, Score, StartPoolDesign
 
@@ -20,17 +20,23 @@ START_POOL_KEEP_MS = 15 * 60_000
 
 
 def judge(query: Query, candidate: Candidate, kind: Kind, settings: RecallSettings) -> Judgment:
-    """Relevance by situation: around a tool call and after a failure by rules of exactness, elsewhere by the fitted model."""
+    """Relevance by situation: at a tool call by rules of exactness, elsewhere by the fitted model. After a failure all candidates are judged together."""
     del settings
     if query.surface is Surface.ACTION:
         return action_relevance(query, candidate, kind)
-    if query.surface is Surface.FAILURE:
-        return failure_relevance(query, candidate, kind)
     return situation_relevance(query, candidate, kind)
 
 
 def adapt(settings: RecallSettings, surface: Surface) -> RecallSettings:
-    """At a tool call the trigger decides, so nothing is embedded, more is looked at and less handed over."""
+    """At a tool call the trigger decides, so nothing is embedded, more is looked at and less handed over. After a failure more is looked at, too."""
+    if surface is Surface.FAILURE:
+        return settings.model_copy(
+            update={
+                "candidates_per_space": max(settings.candidates_per_space, ACTION_CANDIDATES),
+                "shortlist": max(settings.shortlist, ACTION_CANDIDATES),
+                "max_items": min(settings.max_items, ACTION_ITEMS),
+            }
+        )
     if surface is not Surface.ACTION:
         return settings
     return settings.model_copy(

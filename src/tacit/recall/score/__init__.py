@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tacit.model.evidence import Candidate
+from tacit.model.pack import Surface
 from tacit.recall.score.armed import ArmedWeights, fuse, judge_threshold
+from tacit.recall.score.failure import judge_failure
 from tacit.recall.score.gate import Gate
 from tacit.recall.score.moment import judge_moment
 from tacit.recall.score.question import ANSWER_RELEVANCE, ANSWERS, find_answer
@@ -103,6 +105,8 @@ def _with_armed(
 def _judge_locally(gate: Gate, state: RecallState) -> Sequence[Judgment]:
     """Relevance of each candidate: by the fitted gate where it covers the surface, else by the formula."""
     query, candidates, score = state.query, state.found or (), state.score
+    if score.gated and query.surface is Surface.FAILURE:
+        return judge_failure(query, candidates, among=state.memories_asked)
     if score.gated and candidates and gate.covers(query.surface):
         judged = gate.judge(
             query,

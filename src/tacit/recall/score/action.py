@@ -1,6 +1,6 @@
-"""Relevance at a tool call and after a failure: the trigger must be exactly this.
+"""Relevance at a tool call: the trigger must be exactly this.
 
-In: a query of the action or failure surface and a candidate. Out: relevance, 0-1, with reasons. Pure.
+In: a query of the action surface and a candidate. Out: relevance, 0-1, with reasons. Pure.
 
 The formula (own; set by hand on calls of projects that nothing is reported on):
 
@@ -12,9 +12,6 @@ The formula (own; set by hand on calls of projects that nothing is reported on):
     meant    = moment, where somebody said when; of our own guess NAMED_COMMAND_CERTAINTY + (1 - NAMED_COMMAND_CERTAINTY) x action match where the statement names
                the command, else moment x how often such a guess holds (SURE_*)
     worth    = by kind: what prescribes or warns counts, what only describes counts less
-    failure  = EXACT_SIGNATURE_RELEVANCE for the same signature; else worth x overlap of the words of both signatures, of the same program, or of any where
-               one says all that the other says and names a variable or the like;
-               without a signature: worth x _UNVERIFIED where its quoted words stand in the error
 
 where action match, unspecific match, goal and about are those of `tacit.reading.trigger_fit`. A look at a file gets only rules about that file.
 """
@@ -31,7 +28,6 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger, TriggerMaker
 from tacit.reading.trigger_fit import UNSPECIFIC_ACTIONS, CallMatcher, TriggerFit
 from tacit.text.lazy_regex import lazy_regex
-from tacit.text.tokens import SIGNATURE_WORD
 
 STANDING_WORTH, OTHER_WORTH = 1.0, 0.5
 EPISODIC_WORTH = 0.3
@@ -53,14 +49,6 @@ NAMED_COMMAND_CERTAINTY = 0.5
 """A class whose command the statement names holds at least so often; by how much our maker weighs it, 0.2 to 0.9, it held
 "exactly then" or "often then" in 0.50, 0.68, 0.69, 0.75, 0.92, 1.00 of 70 classes (1,367 statements of 21 projects, each
 read by a maker fitted on others; the project of the judged calls is not among them)."""
-EXACT_SIGNATURE_RELEVANCE = 0.95
-MIN_SIGNATURE_OVERLAP = 0.4
-_TELLING_WORDS = 3
-NAMED_ERROR_CLASS_RELEVANCE = 0.6
-MIN_QUOTE_CHARS = 12
-"""Shorter quoted words are names of things, not what an error says."""
-_UNVERIFIED = 0.8
-_QUOTED = lazy_regex(r"['\"`\u201c]([^'\"`\u201d\n]{8,120})['\"`\u201d]")
 _CONDITIONAL = lazy_regex(r"(?:if|when|while|whenever|in case|unless)\b", re.IGNORECASE)
 _AFTER = lazy_regex(
     r"\b(?:after|following|once)\s+(?:you\s+|having\s+)?(?:any|finish|finished|every|each|all|making|mak\w+|a|an|code|your|the|finishing|editing|changing|modifying|completing|edits?|changes?)\b"
@@ -160,65 +148,3 @@ def _action_match(fit: TriggerFit, *, looks: bool) -> float:
     if fit.file or fit.hits >= 2:
         diffuse = fit.unspecific_match * UNSPECIFIC_ACTION_FACTOR * (0.6 + 0.4 * fit.goal)
     return max(fit.action_match, diffuse)
-
-
-def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
-    """Relevance of `candidate` after a failure with the signature of `query`.
-
-    Exact: the same signature. Near: an error pattern of the same program; the share of the shorter signature's words
-    that both hold (overlap coefficient, Szymkiewicz 1934; Simpson 1943), at least two words and MIN_SIGNATURE_OVERLAP of them.
-    Of another program: one that says it all, with a name in it, as where `sh x.sh` and `bash x.sh` miss the same variable.
-    Of another subcommand: the very same words, as where `docker compose ps` and `docker compose up` miss the same file.
-    A pattern without a signature was told, not seen to work: it counts a fifth less.
-    """
-    memory = candidate.memory
-    signature = query.error_signature
-    if signature and memory.error_signature == signature:
-        return EXACT_SIGNATURE_RELEVANCE, ("same error signature",)
-    if not kind.explains_errors:
-        return 0.0, ()
-    if not memory.error_signature:
-        value, reasons = _quoted_error(query, candidate, kind)
-        return value * _UNVERIFIED, reasons
-    ours, theirs = _parts(signature), _parts(memory.error_signature)
-    common = ours[1] & theirs[1]
-    least = min(len(ours[1]), len(theirs[1]))
-    names = len(common) == least >= _TELLING_WORDS and any("_" in word for word in common)
-    same_words = ours[1] == theirs[1] and least >= _TELLING_WORDS
-    if ours[0] != theirs[0] and not names and not (same_words and _program(ours[0]) == _program(theirs[0])):
-        return 0.0, ()
-    if len(common) < 2 or not least:
-        return 0.0, ()
-    share = len(common) / least
-    if share < MIN_SIGNATURE_OVERLAP:
-        return 0.0, ()
-    return action_worth_of(kind) * share, (f"near error signature: {', '.join(sorted(common)[:4])}",)
-
-
-def _quoted_error(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
-    """An error pattern without a signature: its own quoted words stand in what failed, or it names the error's class."""
-    shown = query.text.lower()
-    for phrase in _QUOTED.findall(candidate.memory.content.lower()):
-        if len(phrase) >= MIN_QUOTE_CHARS and phrase in shown:
-            return action_worth_of(kind), (f"says {phrase[:40]!r}",)
-    query_errors = {entity.key for entity in query.entities if entity.kind == "error"}
-    shared_errors = sorted(
-        e.key for e in candidate.memory.entities if e.kind == "error" and e.key in query_errors
-    )
-    if shared_errors:
-        return action_worth_of(kind) * NAMED_ERROR_CLASS_RELEVANCE, (f"names {shared_errors[0]}",)
-    return 0.0, ()
-
-
-def _program(command: str) -> str:
-    """The program without its subcommand."""
-    return command.split(" ", 1)[0]
-
-
-@lru_cache(maxsize=4096)
-def _parts(signature: str) -> tuple[str, frozenset[str]]:
-    """The program of a signature, and the words of what it said."""
-    program, bar, message = signature.partition(" | ")
-    if not bar:
-        program, message = "", signature
-    return program, frozenset(SIGNATURE_WORD.findall(message))
