@@ -26,7 +26,7 @@ from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.reading.classifier.maker import LocalTriggers
-from tacit.safety.danger import danger_of
+from tacit.safety.danger import danger_from_others, danger_of
 from tacit.safety.redact import TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words
 from tacit.safety.trust import may_store_as
@@ -192,9 +192,11 @@ def _must_wait(draft: Draft, content: str) -> bool:
     """Whether a statement waits for the user: they may not have said it themselves, or it would have agents do harm."""
     if draft.doubtful:
         return True
-    if draft.confirmed or draft.provenance.tier < TrustTier.TEAMMATE or draft.kind in _NO_ORDERS:
+    if draft.confirmed or draft.provenance.tier < TrustTier.TEAMMATE:
         return False
-    return bool(danger_of(content))
+    if draft.provenance.tier is TrustTier.TEAMMATE:  # who writes a file of the team chooses its kind, too
+        return bool(danger_from_others(content))
+    return draft.kind not in _NO_ORDERS and bool(danger_of(content))
 
 
 def refuse_long(text: str) -> None:

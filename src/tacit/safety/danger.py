@@ -97,6 +97,45 @@ def danger_of(statement: str) -> str:
     return ""
 
 
+_OUTSIDE = lazy_regex(
+    r"\b[a-z][a-z0-9+.-]*://(?!(?:localhost|127\.|0\.0\.0\.0|\[::1\]|10\.|192\.168\.)(?:[\w.]*)(?:[:/\s)`'\"]|$))\S|\bgit@|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b"
+    r"|(?<![\w/.@-])(?:[a-z0-9][a-z0-9-]*\.)+(?:example|test|invalid|com|net|org|dev|co|xyz|ru|cn|info|biz|site|online|cloud|tk|us|uk|de|fr|eu)(?![\w(-]|\.\w)"
+    r"|(?<![\w/.@-])(?:[a-z0-9][a-z0-9-]*\.){2,}[a-z]{2,}(?::\d+)?/|(?<![\w/.@-])(?:[a-z0-9][a-z0-9-]*\.)+[a-z]{2,}(?::\d+|/[\w-]+)(?![\w.])"
+    r"|(?<![\w.-])(?!(?:127|10|0|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.)(?:\d{1,3}\.){3}\d{1,3}(?![\w.-])",
+    re.IGNORECASE,
+)
+"""A URL, an address of mail, a name of a host or a public number of one."""
+_SPEAKS_AS = lazy_regex(
+    r"^[\s>*_#<\[(-]*(?:system|developer|assistant|human|user)\b[\s\])>*_]*:", re.IGNORECASE | re.MULTILINE
+)
+_OVERRIDES = lazy_regex(
+    r"\b(?:ignor\w*|disregard\w*|forget|override|vergiss|missachte\w*|oublie\w*|olvida\w*)\b[^.;\n]{0,30}"
+    r"\b(?:instructions?|rules|prompts?|anweisungen|regeln|consignes|instrucciones|reglas|istruzioni)\b",
+    re.IGNORECASE,
+)
+_ENVIRONMENT = lazy_regex(
+    r"\bprintenv\b|\benv\s*\||(?:\$\(env\)|`env`)|\b(?:print|dump|show|echo|output|log|send|list)\w*\b[^.;\n]{0,20}\b(?:env|environment)\b(?!\s+(?:name|label|banner))",
+    re.IGNORECASE,
+)
+
+
+def danger_from_others(statement: str) -> str:
+    """Return the reason why a statement of somebody else than the user must be confirmed; "" = it need not.
+
+    Besides `danger_of` it counts what the statement names, in any language: an address outside is where tools may be led to, whether it is told as an order
+    or as a fact ("our package index is ...").
+    """
+    if reason := danger_of(statement):
+        return reason
+    if _SPEAKS_AS.search(statement) or _OVERRIDES.search(statement):
+        return "it speaks as somebody else than a teammate"
+    if _ENVIRONMENT.search(statement):
+        return "it handles credentials"
+    if _OUTSIDE.search(statement):
+        return "it names an address outside"
+    return ""
+
+
 def _forbidden(statement: str, forbids: re.Match[str] | None, action: re.Pattern[str]) -> bool:
     """Whether the statement forbids the action: a "never" or "do not" precedes it in the same clause, and nothing else is requested."""
     match = action.search(statement)

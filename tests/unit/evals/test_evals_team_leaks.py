@@ -29,7 +29,7 @@ def test_nobody_reads_or_does_more_than_their_roles_allow(only_policies: bool):
         found = run(200, seed=9_000 + only_policies)
     assert not found.wrong
     assert found.statuses[200] > 50
-    assert found.statuses[404] > 15
+    assert found.statuses[404] > 10
 
 
 def test_a_server_that_lets_everybody_in_is_caught(monkeypatch):
@@ -70,8 +70,8 @@ def test_a_server_on_which_anybody_decides_is_caught(monkeypatch):
 
     as_meant = requests.Requests._view
 
-    def view(self, entered, who, row, *, alone):
-        return requests.replace(as_meant(self, entered, who, row, alone=alone), decidable=True)
+    def view(self, entered, who, row, **how):
+        return requests.replace(as_meant(self, entered, who, row, **how), decidable=True)
 
     monkeypatch.setattr(requests.Requests, "_view", view)
-    assert any("/requests/decide was answered" in line for line in run(250, seed=9_005).wrong)
+    assert any("/requests/decide was answered" in line for line in run(500, seed=9_005).wrong)

@@ -124,7 +124,7 @@ class TeamAsking(LeakRun):
         if service is not None and service.until_ms <= self._clock.now_ms():
             allowed = False
         content = raw if raw is not None else None if body is None else json.dumps(body).encode()
-        if allowed and content is not None and b"\\ud800" in content:
+        if allowed and content is not None and (b"\\ud800" in content or b"\\u0000" in content):
             allowed = False
         query = f"?{urlencode(params, errors='surrogatepass')}" if params else ""
         asked_as = token or self._token(who)

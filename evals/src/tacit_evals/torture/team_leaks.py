@@ -200,8 +200,12 @@ class TeamLeakRun(TeamAsking):
         )
         allowed = self.model.may_put_member(who, team, other, role, name)
         body = {"team": team, "principal": other, "role": role, "name": name}
-        if self._call(who, "POST", "/members", body, allowed=allowed) is not None and allowed:
+        answer = self._call(who, "POST", "/members", body, allowed=allowed)
+        if answer is not None and allowed:
             self.model.put_member(team, other, role)
+            if answer["code"] and other in self._people:  # nobody is a member by their name alone
+                code = answer["code"].rpartition("-")[2]
+                self._call(other, "POST", "/join", {"team": f"{organization_of(team)}:{code}"}, allowed=True)
 
     def _remove_member(self, who: str, forged: bool, team: str = "", other: str = "") -> None:
         if not other and not forged and self._chance.random() < 0.8:

@@ -54,7 +54,7 @@ from tacit.model.shared import (
 from tacit.ports.store import MemoryFilter
 from tacit.reading.memory_vectors import memory_vectors
 from tacit.recall.fuse import rrf_equal
-from tacit.safety.danger import danger_of
+from tacit.safety.danger import danger_from_others
 from tacit.server.logs import Principal
 from tacit.server.teams.access import OTHER_REVIEWERS, SERVER, Entered, note, team_tenant
 from tacit.server.teams.members import Members
@@ -495,7 +495,7 @@ class Requests:
             created_at_ms=created_at_ms,
             state=_state(state),
             statement=statement,
-            warning=danger_of(statement.content) if statement else "",
+            warning=danger_from_others(statement.content) if statement else "",
             own=own,
             decidable=decidable,
             near=self._near(who, entered.team, statement) if statement and decidable and compare else (),
