@@ -7,17 +7,16 @@ proposed, rejected, deprecated or superseded says nothing, so that a changed sta
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from tacit.capture.bootstrap.markdown import RuleLine
+from tacit.capture.bootstrap.markdown import Block, RuleLine, blocks_of
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex
 
 MAX_WORDS = 50
-_TITLE = lazy_regex(
-    r"^#\s+(?:ADR[\s-]*)?(?:\d+\s*[.:\u2013\u2014-]\s*)?(?P<title>\S.*?)\s*$", re.IGNORECASE | re.MULTILINE
-)
-_HEADING = lazy_regex(r"^#{2,4}\s+(?P<name>.+?)\s*#*\s*$", re.MULTILINE)
-_RUN_IN = lazy_regex(r"^\*\*(?P<name>[A-Z][\w ]{2,30})[.:]\*\*:?[ \t]*(?=\S)", re.MULTILINE)
+_NUMBER = lazy_regex(r"^(?:ADR[\s-]*)?(?:\d+\s*[.:\u2013\u2014-]\s*)?", re.IGNORECASE)
+_RUN_IN = lazy_regex(r"^\*\*(?P<name>[A-Z][\w ]{2,30})[.:]\*\*:?[ \t]*(?=\S)")
 """A heading that opens its paragraph: "**Decision.** We use ..."."""
 _STATUS = lazy_regex(r"^\W*status\W*[:|]\W*(?P<status>[a-z]+)", re.IGNORECASE | re.MULTILINE)
 _OVER = lazy_regex(
@@ -25,25 +24,20 @@ _OVER = lazy_regex(
 )
 _CHOSEN = lazy_regex(r"^chosen option:\s*(?P<rest>.+)$", re.IGNORECASE | re.DOTALL)
 _DECIDED = ("decision outcome", "decision", "choice", "what we decided", "resolution")
-_MARKS = lazy_regex(r"\*\*|__|`{3,}.*?`{3,}|!\[[^\]]*\]\([^)]*\)", re.DOTALL)
-_CODE = lazy_regex(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_LINK = lazy_regex(r"\[([^\]]+)\]\([^)]*\)")
 
 
 def read_decision(text: str) -> tuple[RuleLine, ...]:
     """The decision, as at most one statement."""
-    body = text.replace("\r\n", "\n").lstrip("\ufeff")
-    title = _TITLE.search(body)
-    sections = _sections(body)
-    if title is None or _OVER.search(_status(body, sections)):
+    blocks = blocks_of(text)
+    title = next((block for block in blocks if block.kind == "heading" and block.level == 1), None)
+    sections = _sections(blocks)
+    if title is None or _OVER.search(_status(text, sections)):
         return ()
-    decided = next((sections[name] for name in _DECIDED if sections.get(name)), "")
-    if not decided:
+    decided = next((sections[name] for name in _DECIDED if sections.get(name)), None)
+    sentences = _sentences(decided) if decided else []
+    if not decided or not sentences:
         return ()
-    sentences = _sentences(decided)
-    if not sentences:
-        return ()
-    content = _clean(title["title"]).rstrip(".")
+    content = _NUMBER.sub("", title.text).rstrip(".")
     words = len(content.split())
     texts: list[str] = []
     for sentence in sentences[:3]:
@@ -53,48 +47,47 @@ def read_decision(text: str) -> tuple[RuleLine, ...]:
         texts.append(sentence)
     if not texts:
         texts = [" ".join(sentences[0].split()[: MAX_WORDS - len(content.split())]) + "..."]
-    span = decided.strip().split("\n")[0].strip()
-    line = body[: body.find(span)].count("\n") + 1 if span in body else 1
-    return (RuleLine(content=f"{content}: {' '.join(texts)}", line=line, span=span),)
+    return (RuleLine(content=f"{content}: {' '.join(texts)}", line=decided[0].line, span=decided[0].span),)
 
 
-def _sections(body: str) -> dict[str, str]:
-    """Text by heading, in lower case; the first of a name counts."""
-    sections: dict[str, str] = {}
-    heads = sorted((*_HEADING.finditer(body), *_RUN_IN.finditer(body)), key=lambda head: head.start())
-    for number, head in enumerate(heads):
-        until = heads[number + 1].start() if number + 1 < len(heads) else len(body)
-        sections.setdefault(_clean(head["name"]).lower().rstrip(":"), body[head.end() : until].strip())
-    return sections
+def _sections(blocks: Sequence[Block]) -> dict[str, tuple[Block, ...]]:
+    """What is said in paragraphs and lists, by heading in lower case; the first of a name counts."""
+    sections: dict[str, list[Block]] = {}
+    here: list[Block] = []
+    for block in blocks:
+        if block.kind == "heading" and block.level > 1:
+            here = []
+            sections.setdefault(block.text.lower().rstrip(":"), here)
+        elif block.kind in ("text", "item") and not block.quote:
+            if run_in := _RUN_IN.match(block.span):
+                here = []
+                sections.setdefault(run_in["name"].lower(), here)
+                here.append(replace(block, text=block.text[len(run_in["name"]) + 1 :].lstrip(": ")))
+            else:
+                here.append(block)
+    return {name: tuple(found) for name, found in sections.items()}
 
 
-def _status(body: str, sections: dict[str, str]) -> str:
-    section = sections.get("status", "")
-    if section:
-        return section.split("\n\n")[0]
-    match = _STATUS.search(body[:2000])
+def _status(text: str, sections: Mapping[str, Sequence[Block]]) -> str:
+    if section := sections.get("status"):
+        return section[0].text
+    match = _STATUS.search(text[:2000])
     return match["status"] if match else ""
 
 
-def _sentences(text: str) -> list[str]:
+def _sentences(blocks: Sequence[Block]) -> list[str]:
     """The sentences of the first paragraph that says something; of its list where it only introduces one."""
-    prose = "\n".join(
-        line for line in _CODE.sub("", text).split("\n") if not line.lstrip().startswith((">", "|", "#"))
-    )
-    paragraphs = [paragraph for paragraph in prose.split("\n\n") if paragraph.strip()]
-    first = paragraphs[0] if paragraphs else ""
-    if first.rstrip().endswith(":") or len(first.split()) < 4:
-        first = "\n".join(paragraphs[:2])
-    plain = _clean(first)
-    chosen = _CHOSEN.match(plain.strip())
-    lines = re.split(r"\n(?=\s*(?:[-*+]|\d+[.)])\s)", f"chosen is {chosen['rest']}" if chosen else plain)
-    items = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", line) for line in lines]
-    sentences = [
-        " ".join(sentence.split()) for item in items for sentence in split_sentences(" ".join(item.split()))
-    ]
+    first = blocks[0].text if blocks else ""
+    told = list(blocks[:1])
+    if not blocks or blocks[0].kind == "item" or first.endswith(":") or len(first.split()) < 4:
+        for block in blocks[1:]:
+            if block.kind == "text" and len(told) > 1:
+                break
+            told.append(block)
+            if block.kind == "text":
+                break
+    chosen = _CHOSEN.match(first)
+    texts = [f"chosen is {chosen['rest']}" if chosen else first, *(block.text for block in told[1:])]
+    sentences = [sentence for text in texts for sentence in split_sentences(text)]
     whole = [sentence for sentence in sentences if len(sentence.split()) >= 4]
     return [sentence for sentence in whole if not sentence.endswith(":")] or whole
-
-
-def _clean(text: str) -> str:
-    return _MARKS.sub("", _LINK.sub(r"\1", text)).strip()

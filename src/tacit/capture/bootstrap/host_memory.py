@@ -7,12 +7,11 @@ replaces them. If a note is removed from the file, its memory is retired; if it 
 from __future__ import annotations
 
 import hashlib
-import re
 from pathlib import Path
 
 from tacit.capture.bootstrap.authorship import Authorship
 from tacit.capture.bootstrap.codex_memory import memory_is_on, notes_of_project
-from tacit.capture.bootstrap.markdown import RuleLine, plain_text, read_rules, without_comments
+from tacit.capture.bootstrap.markdown import RuleLine, blocks_of, read_rules
 from tacit.capture.bootstrap.project_import import FileImport
 from tacit.capture.bootstrap.sources import MAX_BYTES, Source, kind_of_rule
 from tacit.capture.prepare import Preparer
@@ -24,13 +23,8 @@ from tacit.ports.host import MemoryForm
 from tacit.ports.store import Store
 from tacit.reading.trigger import make_trigger
 from tacit.state.registry import HOST_MEMORY, file_key
-from tacit.text.lazy_regex import lazy_regex
 
 MIN_WORDS = 3
-_FENCED = lazy_regex(r"^(?P<marks>```+|~~~+).*?(?:^(?P=marks)|\Z)", re.DOTALL | re.MULTILINE)
-_ITEM = lazy_regex(
-    r"^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*(?:\n[ \t]+(?![-*+] |\d{1,3}[.)] )\S.*)*)", re.MULTILINE
-)
 
 
 def import_host_memory(
@@ -101,15 +95,11 @@ def import_host_memory(
 
 def read_notes(text: str) -> tuple[RuleLine, ...]:
     """Return the notes in a file, in order: all rules, and all other items of lists."""
-    rules = {line.line: line for line in read_rules(text).lines}
-    body = without_comments(text.replace("\r\n", "\n"))
-    body = _FENCED.sub(lambda match: "\n" * match[0].count("\n"), body)
-    notes = dict(rules)
-    for item in _ITEM.finditer(body):
-        line = body.count("\n", 0, item.start()) + 1
-        content = plain_text(item["text"])
-        if line not in rules and len(content.split()) >= MIN_WORDS and not content.endswith(":"):
-            notes[line] = RuleLine(content=content, line=line, span=item[0].strip())
+    notes = {line.line: line for line in read_rules(text).lines}
+    for block in blocks_of(text):
+        told = block.kind == "item" and not block.quote and block.line not in notes
+        if told and len(block.text.split()) >= MIN_WORDS and not block.text.endswith(":"):
+            notes[block.line] = RuleLine(content=block.text, line=block.line, span=block.span)
     return tuple(notes[line] for line in sorted(notes))
 
 

@@ -1,38 +1,59 @@
 """Splits a rule file into self-contained statements. In: Markdown. Out: statements with the line they came from.
 
 Headings and introducing lines give context: "tabs, not spaces" under "## Go style" becomes "Go style: tabs, not spaces".
-Commands in code blocks become facts; other code, tables of contents, badges, bare links and headings become nothing.
+Commands in code blocks and tables become facts. Other code, quotations, tables of contents, badges, bare links and headings become nothing; a quotation that
+says of itself that it is a note (`> [!IMPORTANT]`, `> **Note:**`) is read like any text.
+
+Source: the CommonMark specification, by markdown-it; tables and strikethrough as on GitHub.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Literal, cast
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
 from tacit.capture.wording import has_leading_reference, imperative, rule_like, word_count
+from tacit.config.yaml_file import parse_settings
+from tacit.errors import InvalidSetting
 from tacit.reading.marks import read_marked
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex
 
 MIN_WORDS, MAX_WORDS = 3, 60
 _FRONT = lazy_regex(r"\A---[ \t]*\n(?P<body>.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_COMMENT = lazy_regex(r"<!--.*?-->", re.DOTALL)
-_HEADING = lazy_regex(r"^(?P<marks>#{1,6})\s+(?P<text>.+?)\s*#*\s*$")
-_FENCE = lazy_regex(r"^(?P<indent>\s*)(?P<marks>```+|~~~+)\s*(?P<language>[\w+-]*)")
-_ITEM = lazy_regex(r"^(?P<indent>\s*)(?:[-*+\u2022]|\d{1,2}[.)])\s+(?P<text>.*)$")
-_RULER = lazy_regex(r"^\s*(?:[-*_=]\s*){3,}$")
-_TABLE = lazy_regex(r"^\s*\|")
-_IMAGE = lazy_regex(r"!\[[^\]]*\]\([^)]*\)")
-_BADGE = lazy_regex(r"\[\s*\]\([^)]*\)")
-_LINK = lazy_regex(r"\[([^\]]+)\]\([^)]*\)|\[([^\]]+)\]\[[^\]]*\]")
-_EMPHASIS = lazy_regex(r"(?<![\w*`])(\*\*\*|\*\*|__|\*|_)(?=\S)(.+?)(?<=\S)\1(?![\w*`])")
+_COMMENT = lazy_regex(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG = lazy_regex(
     r"</?(?![\w.:-]{0,60}(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credential|pin)s?\s*/?>)[a-zA-Z][^>\n]*>", re.IGNORECASE
 )  # fmt: skip
 """Elements, but not those that name a secret: by their names redaction, which comes later, knows what stands in them."""
 _IMPORT = lazy_regex(r"^\s*(?:[-*+]\s+)?@(?:~?[./])?[\w@./~ -]*[./][\w./-]*\s*$")
 """A line that has another file read in its place; a host does that, we do not."""
-_SYMBOLS = lazy_regex(r"[\U0001F000-\U0001FAFF\u2190-\u21FF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")
+_RAW = lazy_regex(r"\s*<(?:pre|script|style|textarea|[?!])", re.IGNORECASE)
+"""HTML whose content is no text."""
+_PATTERNS = lazy_regex(r"^(?:globs|paths|applyTo|alwaysApply):.*(?:\n(?:[ \t]+|-).*)*", re.MULTILINE)
+_UNQUOTED = lazy_regex(r"^(\w+:[ \t]+|[ \t]*-[ \t]+)(?=[\[{*!])(.*?)[ \t]*$", re.MULTILINE)
+"""A pattern without quotation marks, which YAML would take for something else."""
+_MORE_THAN = lazy_regex(r"(?<=\S\n)([ \t]*)>(?=[\d=])")
+"""A comparison at the beginning of a wrapped line, which is no quotation."""
+_ALERT = lazy_regex(r"\[!\w+\]\s*$")
+_NOTE = lazy_regex(
+    r"^\W*(?:\[!\w+\]\s*|(?:note|important|warning|caution|tip|danger|attention|remember|reminder|critical|rule|heads[ -]up|n\.?b\.?|required|must)\b"
+    r"(?P<mark>\*\*|__)?\s*(?:[:!\u2013\u2014]|(?(mark)|$))\W*)",
+    re.IGNORECASE,
+)
+"""The beginning of a quotation that is a note to the reader, not the words of somebody else."""
+_COMMAND_COLUMN = lazy_regex(r"\b(?:commands?|scripts?|run)\b", re.IGNORECASE)
+_MAX_HEADING_WORDS = 12
+_REFERENCE = lazy_regex(r"\[([^\[\]]+)\]\[[^\[\]]*\]")
+"""A link whose target stands in another file; documentation generators know it."""
+_SYMBOLS = lazy_regex(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")
 _SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal", "shell-session"})
 _DULL = lazy_regex(
     r"^(?:\W*)(?:overview|introduction|general|guidelines?|rules?|notes?|important(?: notes?)?|conventions?|best practices"
@@ -91,35 +112,233 @@ class RuleText:
     paths: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
-class _Block:
-    """A run of lines that belong together; `lead` introduces it; `depth` is the nesting of a list item."""
+Kind = Literal["heading", "text", "item", "code", "row"]
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A block of a document.
+
+    Attributes:
+        kind: what it is. The first paragraph of a list item is an `item`, the others are `text`.
+        text: its words without Markdown but for code spans; the code of a code block.
+        line: number of its first line, from 1.
+        span: that line as it stands in the file.
+        level: the level of a heading, else how many lists it stands in.
+        quote: it stands in a quotation.
+        language: the first word behind the fence of a code block; "" = none, or it is indented.
+        fields: the header and the text of each cell of a row.
+    """
+
+    kind: Kind
     text: str
     line: int
     span: str
-    item: bool = False
-    indent: int = 0
-    lead: str = ""
+    level: int = 0
+    quote: bool = False
+    language: str = ""
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class _Reader:
-    """Walks through the lines; mutable, lives for one file."""
+    """Walks through the blocks; mutable, lives for one file."""
 
     rules_only: bool
     headings: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     found: list[RuleLine] = field(default_factory=list[RuleLine])
-    block: _Block | None = None
     leads: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     last_text: str = ""
 
 
-def without_comments(text: str) -> str:
-    """Return `text` without its comments; the lines keep their numbers. A comment that is not closed stays."""
-    # Behind the last end of a comment, a search for one would read the rest of the text for each beginning.
-    closed, end, rest = text.rpartition("-->")
-    return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), closed + end) + rest
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def blocks_of(text: str) -> tuple[Block, ...]:
+    """The blocks of a document, in order. Its front matter and its comments are left out."""
+    body = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+    front = _FRONT.match(body)
+    if front:
+        body = "\n" * front[0].count("\n") + body[front.end() :]
+    body = _MORE_THAN.sub(r"\1\\>", body)
+    return tuple(_walk(_nodes(body), _Place(lines=tuple(body.split("\n")))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a part of a document stands; `above` = how many lines of the document stand above it."""
+
+    lines: tuple[str, ...]
+    above: int = 0
+    depth: int = 0
+    quote: bool = False
+    note: bool = False
+    item: bool = False
+
+    def block(
+        self, node: SyntaxTreeNode, kind: Kind, text: str, *, offset: int = 0, level: int = -1
+    ) -> Block:
+        """A block at `node`, `offset` lines below its beginning."""
+        at = self.above + (node.map[0] if node.map else 0) + offset
+        span = self.lines[at].strip() if at < len(self.lines) else ""
+        return Block(
+            kind=kind,
+            text=text,
+            line=at + 1,
+            span=span,
+            level=self.depth if level < 0 else level,
+            quote=self.quote,
+        )
+
+
+def _nodes(body: str) -> Sequence[SyntaxTreeNode]:
+    return SyntaxTreeNode(_parser().parse(body)).children
+
+
+def _walk(nodes: Sequence[SyntaxTreeNode], place: _Place) -> Iterator[Block]:
+    for number, node in enumerate(nodes):
+        match node.type:
+            case "bullet_list" | "ordered_list":
+                yield from _walk(node.children, replace(place, depth=place.depth + 1, item=True))
+            case "list_item":
+                yield from _walk(node.children, place)
+            case "blockquote":
+                note = not place.quote and (place.note or _is_note(node))
+                yield from _walk(node.children, replace(place, quote=not note, note=note, item=False))
+            case "fence" | "code_block":
+                language = node.info.split()[0].lower() if node.info.strip() else ""
+                yield replace(place.block(node, "code", node.content), language=language)
+            case "html_block":
+                yield from _html(node, place)
+            case "table":
+                yield from _rows(node, place)
+            case "heading" | "paragraph":
+                # The first paragraph of a list item is the item itself.
+                first = place.item and number == 0
+                yield from _text(node, replace(place, item=first))
+            case _:
+                pass
+
+
+def _inline(node: SyntaxTreeNode) -> Sequence[Token]:
+    """The parts of the words of a paragraph, a heading or a cell."""
+    token = node.children[0].token if node.children else None
+    return token.children or [] if token is not None else []
+
+
+def _is_note(quotation: SyntaxTreeNode) -> bool:
+    """Whether a quotation begins like a note to the reader."""
+    first = quotation.children[0] if quotation.children else None
+    return (
+        first is not None
+        and first.type == "paragraph"
+        and _NOTE.match(first.children[0].content.split("\n")[0]) is not None
+    )
+
+
+def _html(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
+    """What stands between tags, which people write around their rules."""
+    inside = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), node.content)
+    bare = "\n".join(_TAG.sub("", line) for line in inside.split("\n"))
+    if bare != node.content and bare.strip() and not _RAW.match(inside):
+        above = place.above + (node.map[0] if node.map else 0)
+        yield from _walk(_nodes(bare), replace(place, above=above))
+
+
+def _rows(table: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
+    rows = [row for part in table.children for row in part.children]
+    cells = [[_plain(_inline(cell)) for cell in row.children] for row in rows]
+    for row, texts in zip(rows[1:], cells[1:], strict=False):
+        yield replace(place.block(row, "row", ""), fields=tuple(zip(cells[0], texts, strict=False)))
+
+
+def _text(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
+    inline = node.children[0]
+    children = _inline(node)
+    if node.type == "heading" and not _is_paragraph(node, inline.content):
+        yield place.block(node, "heading", _plain(children), level=int(node.tag[1]))
+        return
+    for offset, part in _parts(children, item=place.item):
+        if place.note and _ALERT.match("".join(token.content for token in part)):
+            continue
+        text = _plain(part)
+        item = place.item or text.startswith("\u2022 ")
+        text = text.removeprefix("\u2022 ")
+        block = place.block(
+            node, "item" if item else "text", _NOTE.sub("", text) if place.note else text, offset=offset
+        )
+        if block.text and not _IMPORT.match(block.span):
+            yield block
+
+
+def _is_paragraph(heading: SyntaxTreeNode, text: str) -> bool:
+    """Whether a heading is a paragraph with a ruler right below it, which Markdown takes for its underline."""
+    long = "\n" in text or text.rstrip().endswith((".", ":")) or word_count(text) > _MAX_HEADING_WORDS
+    return heading.markup in ("-", "=") and long
+
+
+def _parts(children: Sequence[Token], *, item: bool) -> Iterator[tuple[int, list[Token]]]:
+    """The parts of a paragraph that are statements of their own, each with its line: bold labels and bullets, one per line, and the lines around an import."""
+    part: list[Token] = []
+    first = line = 0
+    for number, token in enumerate(children):
+        if token.type in ("softbreak", "hardbreak"):
+            line += 1
+            following = next(
+                (after for after in children[number + 1 :] if after.content or after.nesting), token
+            )
+            begins = following.type == "strong_open" and not item
+            if begins or any(_stands_alone(other) for other in (following, *part[:1])):
+                yield first, part
+                part, first = [], line
+                continue
+        part.append(token)
+    yield first, part
+
+
+def _stands_alone(token: Token) -> bool:
+    """Whether a line that begins with `token` is no continuation: a bullet that Markdown does not know, the mark of an alert, or an import."""
+    marks = (_ALERT.match(token.content), _IMPORT.match(token.content), token.content.startswith("\u2022 "))
+    return token.type == "text" and any(marks)
+
+
+def _plain(children: Sequence[Token]) -> str:
+    """Words without Markdown, HTML, images, pictograms and what is struck out; code spans stay."""
+    pieces: list[str] = []
+    codes: list[str] = []
+    struck = 0
+    for number, token in enumerate(children):
+        struck += (token.type == "s_open") - (token.type == "s_close")
+        if struck:
+            continue
+        match token.type:
+            case "text" | "text_special":
+                pieces.append(token.content.replace("\0", ""))
+            case "code_inline":
+                marks = "``" if "`" in token.content else "`"
+                pieces.append(f"\0{len(codes)}\0")
+                codes.append(f"{marks}{token.content}{marks}")
+            case "softbreak" | "hardbreak":
+                pieces.append(" ")
+            case "strong_open" | "strong_close" if token.markup == "__":
+                named = children[number + token.nesting].content
+                # Python's `__init__` is a name, whatever Markdown makes of it.
+                pieces.append("__" if named.isidentifier() and named.islower() else "")
+            case "html_inline":
+                pieces.append(_TAG.sub("", _COMMENT.sub("", token.content)))
+            case _:
+                pass
+    text = _REFERENCE.sub(r"\1", _SYMBOLS.sub("", "".join(pieces)))
+    text = re.sub(r"^\[[ xX]\]\s+", "", text.strip())
+    return " ".join(re.sub(r"\0(\d+)\0", lambda match: codes[int(match[1])], text).split())
+
+
+def plain_text(text: str) -> str:
+    """Return `text`, one paragraph, without Markdown, HTML, images and pictograms; code spans stay."""
+    (inline,) = _parser().parseInline(text)
+    return _plain(inline.children or [])
 
 
 def read_rules(text: str, *, rules_only: bool = False) -> RuleText:
@@ -129,132 +348,90 @@ def read_rules(text: str, *, rules_only: bool = False) -> RuleText:
         text: the file.
         rules_only: keep only what asks for or forbids something (for files that are mostly prose).
     """
-    body = text.replace("\r\n", "\n").lstrip("\ufeff")
-    front = _FRONT.match(body)
-    paths: tuple[str, ...] = ()
-    if front:
-        paths = _patterns(front["body"])
-        body = "\n" * front[0].count("\n") + body[front.end() :]
-    body = without_comments(body)
+    front = _FRONT.match(text.replace("\r\n", "\n").lstrip("\ufeff"))
     reader = _Reader(rules_only=rules_only)
-    lines = body.split("\n")
-    number = 0
-    while number < len(lines):
-        fence = _FENCE.match(lines[number])
-        if fence:
-            end = _fence_end(lines, number, fence["marks"])
-            _flush(reader)
-            _take_code(reader, lines[number + 1 : end], number + 2, fence["language"].lower())
-            reader.leads = [entry for entry in reader.leads if entry[0] >= 0]
-            number = end + 1
-            continue
-        _take_line(reader, lines[number], number + 1)
-        number += 1
-    _flush(reader)
+    for block in blocks_of(text):
+        if not block.quote:
+            _take(reader, block)
     unique = {line.content.casefold(): line for line in reversed(reader.found)}
-    return RuleText(lines=tuple(sorted(unique.values(), key=lambda line: line.line)), paths=paths)
+    lines = tuple(sorted(unique.values(), key=lambda line: line.line))
+    return RuleText(lines=lines, paths=_patterns(front["body"]) if front else ())
 
 
 def _patterns(front: str) -> tuple[str, ...]:
-    """Glob patterns under `globs:` or `paths:`; a file that always applies has none."""
-    if re.search(r"^alwaysApply:\s*true", front, re.MULTILINE):
+    """Glob patterns under `globs:`, `paths:` or `applyTo:`; a file that always applies has none."""
+    values: dict[str, object] = {}
+    for found in _PATTERNS.finditer(front):
+        quoted = _UNQUOTED.sub(lambda match: match[1] + "'" + match[2].replace("'", "''") + "'", found[0])
+        try:
+            values |= parse_settings(quoted, place="front matter").values
+        except InvalidSetting:
+            continue
+    if values.get("alwaysApply") is True:
         return ()
-    match = re.search(
-        r"^(?:globs|paths|applyTo):[ \t]*(?P<line>.*)(?P<list>(?:\n[ \t]*-[ \t]+.+)*)", front, re.MULTILINE
+    raw = next((value for name in ("globs", "paths", "applyTo") if (value := values.get(name))), "")
+    listed = (
+        cast("list[object]", raw)
+        if isinstance(raw, list)
+        else re.split(r",(?![^{]*\})", str(raw).strip("[]"))
     )
-    if not match:
-        return ()
-    raw = re.split(r",(?![^{]*\})", match["line"].strip().strip("[]")) + re.findall(
-        r"-[ \t]+(.+)", match["list"]
-    )
-    patterns = (entry.strip().strip("\"'") for entry in raw)
+    patterns = (str(entry).strip().strip("\"'") for entry in listed)
     return tuple(pattern for pattern in patterns if pattern and pattern not in ("*", "**", "**/*"))
 
 
-def _fence_end(lines: list[str], start: int, marks: str) -> int:
-    for number in range(start + 1, len(lines)):
-        if lines[number].strip().startswith(marks) and not lines[number].strip().strip(marks[0]):
-            return number
-    return len(lines)
-
-
-def _take_line(reader: _Reader, line: str, number: int) -> None:
-    heading = _HEADING.match(line)
-    if heading:
-        _flush(reader)
-        level = len(heading["marks"])
-        reader.headings = [entry for entry in reader.headings if entry[0] < level]
-        reader.headings.append((level, plain_text(heading["text"])))
+def _take(reader: _Reader, block: Block) -> None:
+    if block.kind == "heading":
+        reader.headings = [entry for entry in reader.headings if entry[0] < block.level]
+        reader.headings.append((block.level, block.text))
         reader.leads.clear()
         reader.last_text = ""
         return
-    if not line.strip():
-        _flush(reader)
+    if _hidden(reader):
         return
-    if (
-        _IMPORT.match(line)
-        or _RULER.match(line)
-        or _TABLE.match(line)
-        or line.lstrip().startswith(">")
-        or _hidden(reader)
-    ):
-        _flush(reader)
-        return
-    item = _ITEM.match(line)
-    if item:
-        _flush(reader)
-        indent = len(item["indent"].expandtabs(4))
-        reader.leads = [entry for entry in reader.leads if entry[0] < indent]
-        lead = reader.leads[-1][1] if reader.leads else ""
-        reader.block = _Block(
-            text=item["text"],
-            line=number,
-            span=line.strip(),
-            item=True,
-            indent=indent,
-            lead=lead,
-        )
-        return
-    if reader.block and not reader.block.item and line.startswith(("**", "__")):
-        _flush(reader)  # a run of bold labels, one per line
-    if reader.block is None:
-        indent = len(line) - len(line.lstrip())
-        if not indent:
-            reader.leads.clear()
-        lead = reader.leads[-1][1] if reader.leads else ""
-        reader.block = _Block(text=line.strip(), line=number, span=line.strip(), indent=indent, lead=lead)
+    if block.kind == "code":
+        _take_code(reader, block)
+        reader.leads = [entry for entry in reader.leads if entry[0] >= 0]
+    elif block.kind == "row":
+        _take_row(reader, block)
     else:
-        reader.block.text += " " + line.strip()
+        _take_text(reader, block)
+
+
+def _take_row(reader: _Reader, block: Block) -> None:
+    """A command in a table, and what another cell says of it."""
+    for name, cell in block.fields:
+        command = re.fullmatch(r"`([^`]+)`", cell)
+        if command and _COMMAND_COLUMN.search(name):
+            told = next((text for _, text in block.fields if text != cell and word_count(text) > 1), "")
+            _keep_command(reader, told, command[1], block.line, block.span)
+            return
 
 
 def _hidden(reader: _Reader) -> bool:
     return any(_LISTING.match(text) for _, text in reader.headings)
 
 
-def _flush(reader: _Reader) -> None:
-    block, reader.block = reader.block, None
-    if block is None:
-        return
-    text = plain_text(block.text)
+def _take_text(reader: _Reader, block: Block) -> None:
+    item, text = block.kind == "item", block.text
+    if item:
+        reader.leads = [entry for entry in reader.leads if entry[0] < block.level]
+    elif not block.level:
+        reader.leads.clear()
+    lead = reader.leads[-1][1] if reader.leads else ""
     reader.last_text = text
     if text.endswith(":") and word_count(text) <= 16:
-        lead = _joined(block.lead, text.rstrip(": "))
-        reader.leads = [entry for entry in reader.leads if entry[0] < block.indent] if block.item else []
-        reader.leads.append((block.indent if block.item else -1, lead))
+        reader.leads = [entry for entry in reader.leads if entry[0] < block.level] if item else []
+        reader.leads.append((block.level if item else -1, _joined(lead, text.rstrip(": "))))
         return
-    if block.item:
-        reader.leads.append((block.indent, _label(text)))
-    _keep_text(reader, block, text)
-
-
-def _keep_text(reader: _Reader, block: _Block, text: str) -> None:
-    if block.item and word_count(text) <= MAX_WORDS:
+    if item:
+        reader.leads.append((block.level, _label(text)))
+    if item and word_count(text) <= MAX_WORDS:
         passages: tuple[str, ...] = (text,)
     else:
-        passages = _grouped(split_sentences(text)) if block.item else split_sentences(text)
+        passages = _grouped(split_sentences(text)) if item else split_sentences(text)
     for passage in passages:
-        content = _self_contained(reader, block, passage.strip())
-        if content and _worth(content, passage, rules_only=reader.rules_only, item=block.item):
+        content = _self_contained(reader, lead, passage.strip())
+        if content and _worth(content, passage, rules_only=reader.rules_only, item=item):
             reader.found.append(RuleLine(content=content, line=block.line, span=block.span))
 
 
@@ -269,12 +446,12 @@ def _grouped(sentences: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(groups)
 
 
-def _self_contained(reader: _Reader, block: _Block, text: str) -> str:
+def _self_contained(reader: _Reader, lead: str, text: str) -> str:
     content = text.strip(" -\u2013\u2014")
     content = re.sub(r"(?<![.])[.;]+$", "", content).strip()
     if not content:
         return ""
-    context = block.lead
+    context = lead
     needs = (
         word_count(content) < 6
         or has_leading_reference(content)
@@ -320,10 +497,11 @@ def _worth(content: str, passage: str, *, rules_only: bool, item: bool) -> bool:
     )
 
 
-def _take_code(reader: _Reader, lines: list[str], first: int, language: str) -> None:
+def _take_code(reader: _Reader, block: Block) -> None:
     """Commands with a comment beside or above them, and a single command that the text before introduces."""
-    if language not in _SHELL or _hidden(reader) or _EXAMPLES.search(_nearest(reader)):
+    if block.language not in _SHELL or _EXAMPLES.search(_nearest(reader)):
         return
+    lines, first = block.text.rstrip("\n").split("\n"), block.line + 1
     comment = ""
     plain: list[tuple[int, str]] = []
     continued = False
@@ -374,21 +552,3 @@ def _label(text: str) -> str:
 
 def _joined(outer: str, inner: str) -> str:
     return f"{outer}, {inner}" if outer and inner else outer or inner
-
-
-def plain_text(text: str) -> str:
-    """Return `text` without Markdown, HTML, images and pictograms; code spans stay."""
-    codes: list[str] = []
-
-    def hide(match: re.Match[str]) -> str:
-        codes.append(match[0])
-        return f"\x00{len(codes) - 1}\x00"
-
-    bare = re.sub(r"``[^`]+``|`[^`]+`", hide, text)
-    bare = _BADGE.sub("", _IMAGE.sub("", bare))
-    bare = _LINK.sub(lambda match: match[1] or match[2] or "", bare)
-    for _ in range(2):
-        bare = _EMPHASIS.sub(r"\2", bare)
-    bare = re.sub(r"^\[[ xX]\]\s+", "", _SYMBOLS.sub("", _TAG.sub("", bare)))
-    bare = re.sub(r"\x00(\d+)\x00", lambda match: codes[int(match[1])], bare)
-    return " ".join(bare.split())
