@@ -541,6 +541,9 @@ def run_hook(home: Home, host: str, event: str) -> None:
     wait = max(1, int((until - time.monotonic()) * 1000) - 10)
     try:
         headers = ("Content-Type: application/json", f"X-Tacit-Deadline-Ms: {wait}", ACKNOWLEDGES)
+        if os.environ.get("CLAUDE_PROJECT_DIR"):  # the payload's folder follows the agent's `cd`
+            project = in_header(os.fsencode(os.environ["CLAUDE_PROJECT_DIR"]))
+            headers = (*headers, f"X-Tacit-Project: {project}")
         status, headers, _ = call(home, f"/hook/{host}", payload, until, headers, take=print_reply)
     except OSError as error:
         leave_event(kept)
@@ -651,7 +654,8 @@ def keep_event(home: Home, host: str, event: str, payload: bytes, *, given: bool
     drop_old_texts(home)
     payload, with_text = spool_payload(payload)
     now_ns = time.time_ns()
-    head = f'{{"host":"{host}","event":"{event}","at_ms":{now_ns // 1_000_000}}}\n'
+    project = __import__("json").dumps(os.environ.get("CLAUDE_PROJECT_DIR") or "")
+    head = f'{{"host":"{host}","event":"{event}","at_ms":{now_ns // 1_000_000},"project_dir":{project}}}\n'
     end = START_GIVEN if given else WITH_TEXT if with_text else EVENT
     try:
         path = os.path.join(home.folder("spool"), f"{now_ns:020d}-{os.getpid()}{end}{UNFINISHED}")

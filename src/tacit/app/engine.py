@@ -282,6 +282,7 @@ class Engine:
         hand_over: Callable[[str], bool] | None = None,
         at_ms: int | None = None,
         start_given: bool = False,
+        project_dir: str = "",
     ) -> str:
         """Answer one host event with the exact text for that host; "" = silence.
 
@@ -293,6 +294,7 @@ class Engine:
                 counts as given, because the caller has it.
             at_ms: when it happened; None = now.
             start_given: a session that starts with it was given its start block already.
+            project_dir: the folder in which the host was started, where the hook was told; "" = it was not.
 
         Raises:
             NotFound: if there is no adapter called `host`.
@@ -308,6 +310,7 @@ class Engine:
         if signal is None:
             return ""
         signal = outcome_of(signal, ports.outcome) if ports.outcome else signal
+        signal = replace(signal, project_dir=project_dir) if project_dir else signal
         if isinstance(signal, SessionStarted):
             signal = replace(signal, answered=start_given)
             self._hook_deadline.tell(prompt_ms(self._settings_at(signal.cwd, signal.agent).recall))
@@ -330,10 +333,18 @@ class Engine:
             )
         )
 
-    def take_kept(self, host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool) -> None:
+    def take_kept(
+        self, host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool, project_dir: str
+    ) -> None:
         """Handle an event that a hook kept while no daemon answered; nobody waits for its text. Raises as `hook`."""
         self.hook(
-            host, payload, deadline_ms=REPLAY_MS, hand_over=lambda _: given, at_ms=at_ms, start_given=given
+            host,
+            payload,
+            deadline_ms=REPLAY_MS,
+            hand_over=lambda _: given,
+            at_ms=at_ms,
+            start_given=given,
+            project_dir=project_dir,
         )
 
     def handle(
@@ -351,7 +362,7 @@ class Engine:
         `carries` = whether the reply can hand text to the model; None = the host takes text with every event. `hand_over` sends
         a delivery with a block and returns whether it was taken; None = it counts as taken.
         """
-        settings = self._settings_at(signal.cwd, signal.agent)
+        settings = self._settings_at(self._signals.folder_of(signal), signal.agent)
         settings = adjust(settings) if adjust else settings
         waits = isinstance(signal, PromptSubmitted)
         own_ms = prompt_ms(settings.recall) if waits else settings.recall.deadline_ms
@@ -379,7 +390,7 @@ class Engine:
         return host
 
     def _settings_of(self, state: SessionState) -> Settings:
-        return self._settings_at(state.cwd, state.agent)
+        return self._settings_at(state.folder, state.agent)
 
     def _settings_at(self, cwd: str, agent: str = "") -> Settings:
         project = self._projects.of(cwd)

@@ -256,7 +256,7 @@ class Learning:
             kind=None,
             scope=None,
             when=None,
-            cwd=signal.cwd or state.cwd,
+            cwd=handled.folder,
             tier=TrustTier.USER,
             source=COMMAND_SOURCE,
             session=state.key,
@@ -291,7 +291,7 @@ class Learning:
             "host": signal.session.host,
             "session_id": signal.session.session_id,
             "transcript_path": path,
-            "cwd": signal.cwd or handled.state.cwd,
+            "cwd": handled.folder,
             "ended": isinstance(signal, SessionEnded),
         }
         if (branch := self._projects.branches.learned_on(handled.project)) is not None:
@@ -317,7 +317,7 @@ class Learning:
         source = TranscriptSource(
             host=key.host,
             session_id=key.session_id,
-            cwd=signal.cwd or handled.state.cwd,
+            cwd=handled.folder,
             messages=json.loads(signal.messages),
             branch=self._projects.branches.learned_on(handled.project),
         )

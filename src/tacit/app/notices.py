@@ -51,7 +51,7 @@ class Notices:
         """
         if not isinstance(signal, SessionStarted) or signal.source == "compact":
             return ""
-        unanswered = self._projects.unanswered(signal.cwd) if project else ""
+        unanswered = self._projects.unanswered(project.root) if project else ""
         with self._lock:  # of two sessions that start at once, one says it
             first, related, repaired, shown_values = self._news(project, unanswered, settings)
             self._unwritten |= shown_values

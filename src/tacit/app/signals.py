@@ -76,7 +76,14 @@ from tacit.session.ledger import (
     ids_dropped_by_compaction,
     with_start_pack,
 )
-from tacit.session.transitions import apply_signal, open_session, record_signal, take_task, was_handled
+from tacit.session.transitions import (
+    apply_signal,
+    folder_of,
+    open_session,
+    record_signal,
+    take_task,
+    was_handled,
+)
 from tacit.state.registry import HOST_MEMORY, file_key
 
 _LOG = logging.getLogger(__name__)
@@ -103,11 +110,12 @@ class _DeliveryContext(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalResult:
-    """The result of a signal: the delivery, the new record, and the project."""
+    """The result of a signal: the delivery, the new record, the project, and the folder of it that the agent works in."""
 
     delivery: Delivery
     state: SessionState
     project: ProjectRecord | None
+    folder: str = ""
     repeated: bool = False
 
 
@@ -274,11 +282,14 @@ class SignalHandler:
         hand_over: HandOver | None = None,
     ) -> SignalResult:
         state = self._record_of(signal)
-        project = self._projects.of(signal.cwd or state.cwd)
+        folder = folder_of(signal, state)
+        project, here = self._projects.of(folder), self._projects.of(signal.cwd)
+        if project and here and here.id == project.id:  # maybe another work tree of it
+            folder, project = signal.cwd, here
         repeated = was_handled(state, signal)
         if repeated and not _asks_again(signal, state, capabilities):
             delivery = _again(signal, state, capabilities, settings)
-            return SignalResult(delivery=delivery, state=state, project=project, repeated=True)
+            return SignalResult(delivery=delivery, state=state, project=project, folder=folder, repeated=True)
         files = self._files_of(signal, project)
         if not repeated:
             state = self._advance(signal, record_signal(state, signal), project, files)
@@ -286,7 +297,7 @@ class SignalHandler:
             state = replace(state, incognito=True)
         if isinstance(signal, SessionEnded) and signal.deleted:
             self._sessions.forget(signal.session)
-            return SignalResult(delivery=_silent(), state=state, project=project)
+            return SignalResult(delivery=_silent(), state=state, project=project, folder=folder)
         if isinstance(signal, SessionStarted):
             state = self._expose_rule_files(state, capabilities, project, settings)
             state = self._expose_host_memory(signal, state, capabilities, project, settings)
@@ -317,7 +328,15 @@ class SignalHandler:
         self._sessions.save(state, trace=delivery.trace)
         if (trace := delivery.trace) is not None and trace.injected:
             _LOG.info("injection: %s, %d tokens, %.0f ms", summary_text(trace), trace.tokens, trace.took_ms)
-        return SignalResult(delivery=delivery, state=state, project=project, repeated=repeated)
+        return SignalResult(delivery=delivery, state=state, project=project, folder=folder, repeated=repeated)
+
+    def folder_of(self, signal: Signal) -> str:
+        """The folder whose project the session of `signal` belongs to."""
+        signal = _of_its_agent(signal)
+        state = self._sessions.load(signal.session)
+        if state is None and signal.parent:
+            state = self._sessions.load(signal.parent)
+        return folder_of(signal, state)
 
     def _lacks_start(self, signal: Signal) -> bool:
         """Whether `signal` is a prompt of a session whose start was never handled, because no daemon ran then."""
@@ -338,7 +357,7 @@ class SignalHandler:
             session=signal.session,
             key=f"late-start:{signal.key}",
             at_ms=signal.at_ms,
-            cwd=signal.cwd,
+            cwd=signal.project_dir or signal.cwd,
             agent=signal.agent,
             transcript_path=signal.transcript_path,
         )
@@ -393,7 +412,7 @@ class SignalHandler:
         forked = isinstance(signal, SessionStarted) and signal.source == "fork"
         state = open_session(signal, parent=parent if forked else None)
         if parent is not None:
-            state = replace(state, muted=parent.muted, incognito=parent.incognito)
+            state = replace(state, started_in=parent.folder, muted=parent.muted, incognito=parent.incognito)
         return state
 
     def _files_of(self, signal: Signal, project: ProjectRecord | None) -> tuple[str, ...]:
@@ -429,7 +448,7 @@ class SignalHandler:
         """Count what the host loads by itself as exposed, so that the start pack does not repeat it."""
         if project is None or not capabilities.loads_rule_files:
             return state
-        folder = state.cwd or project.root
+        folder = state.folder or project.root
         names = loaded_rule_files(project.root, folder, capabilities.loads_rule_files)
         for fallback in capabilities.rule_file_fallbacks:
             names = names or loaded_rule_files(project.root, folder, (fallback,))
@@ -671,8 +690,9 @@ class SignalHandler:
 
     def _at_its_real_folder(self, signal: Signal) -> Signal:
         """A folder reached through a link is the folder it leads to; the project's root is resolved the same way."""
-        real = self._projects.real_folder(signal.cwd)
-        return signal if real == signal.cwd else replace(signal, cwd=real)
+        real, project_dir = (self._projects.real_folder(name) for name in (signal.cwd, signal.project_dir))
+        unchanged = (real, project_dir) == (signal.cwd, signal.project_dir)
+        return signal if unchanged else replace(signal, cwd=real, project_dir=project_dir)
 
     def _trace_id(self) -> str:
         return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))

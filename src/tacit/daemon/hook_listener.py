@@ -268,7 +268,8 @@ class HookListener:
         if parsed.size > MAX_BODY_BYTES:
             reply = refuse_hook(host, too_large())
         else:
-            reply = serve_hook(self._parts, host, b"".join(parsed.body), until_s=until_s, send=send)
+            body = b"".join(parsed.body)
+            reply = serve_hook(self._parts, host, body, parsed.headers, until_s=until_s, send=send)
         counters.add(reply.outcome)
         if not reply.sent:
             connection.sendall(_bytes_of(reply))

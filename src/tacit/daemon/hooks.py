@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from tacit import __version__
 from tacit.daemon.counters import Counters
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tacit.daemon.mcp_mount import McpMount
 
 HOOK_PATH = "/hook/"
+PROJECT_HEADER = b"x-tacit-project"
 DEADLINE_HEADER = b"x-tacit-deadline-ms"
 ACKNOWLEDGES = b"x-tacit-acknowledges"
 """With this header a client sends `ACK` once the host has the reply."""
@@ -87,7 +89,13 @@ def begin_hook(parts: DaemonParts, headers: Iterable[tuple[bytes, bytes]]) -> fl
 
 
 def serve_hook(
-    parts: DaemonParts, host: str, body: bytes, *, until_s: float, send: Callable[[HookReply], bool]
+    parts: DaemonParts,
+    host: str,
+    body: bytes,
+    headers: Iterable[tuple[bytes, bytes]],
+    *,
+    until_s: float,
+    send: Callable[[HookReply], bool],
 ) -> HookReply:
     """Ask the engine for one event's exact reply, within what is left of its deadline. Blocking. Never raises.
 
@@ -107,7 +115,14 @@ def serve_hook(
         payload = parse_payload(body)
         parts.spool.take_start(payload, engine.take_kept, timeout_s=until_s - time.monotonic())
         left_ms = (until_s - time.monotonic()) * 1000 - REPLY_MS
-        text = engine.hook(host, payload, deadline_ms=max(1.0, left_ms), hand_over=hand_over)
+        project = next((value for name, value in headers if name == PROJECT_HEADER), b"")
+        text = engine.hook(
+            host,
+            payload,
+            deadline_ms=max(1.0, left_ms),
+            hand_over=hand_over,
+            project_dir=unquote(project.decode("latin-1")),
+        )
     # The hook boundary: whatever broke, the agent's turn goes on.
     except Exception as error:  # noqa: BLE001
         refusal = refuse_hook(host, error)

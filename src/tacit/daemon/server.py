@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -213,7 +213,9 @@ def _hooks_first(app: ASGIApp, parts: DaemonParts) -> ASGIApp:
 
         try:
             reply = await parts.pool.run(
-                lambda: _serve_hook(parts, host, body, until_s, hand_over), until_s=until_s, ahead=True
+                lambda: _serve_hook(parts, host, body, scope["headers"], until_s=until_s, send=hand_over),
+                until_s=until_s,
+                ahead=True,
             )
         except (Busy, TimeoutError, TacitError) as error:
             reply = refuse_hook(host, error)
@@ -233,10 +235,16 @@ async def _send(send: Send, reply: HookReply) -> None:
 
 
 def _serve_hook(
-    parts: DaemonParts, host: str, body: bytes, until_s: float, send: Callable[[HookReply], bool]
+    parts: DaemonParts,
+    host: str,
+    body: bytes,
+    headers: Iterable[tuple[bytes, bytes]],
+    *,
+    until_s: float,
+    send: Callable[[HookReply], bool],
 ) -> HookReply:
     with pending_answer():  # work that may wait gives way meanwhile, as it does for the hook listener
-        return serve_hook(parts, host, body, until_s=until_s, send=send)
+        return serve_hook(parts, host, body, headers, until_s=until_s, send=send)
 
 
 class _Api:

@@ -1,6 +1,6 @@
 """Events that hooks kept while no daemon answered.
 
-In: files in `spool/`, a line of JSON (`host`, `event`, `at_ms`) and then what the hook kept of the host's payload. Out: the engine has
+In: files in `spool/`, a line of JSON (`host`, `event`, `at_ms`, `project_dir`) and then what the hook kept of the host's payload. Out: the engine has
 handled them, oldest first, and the files are gone. A file that cannot be read is removed and counted; one that the engine could not
 take yet stays, a week at most; one that holds words of a conversation, an hour at most. What a hook did not finish is read, too, once
 that hook is gone.
@@ -36,7 +36,9 @@ _LOG = logging.getLogger(__name__)
 class Take(Protocol):
     """Handles one event, at the time when it happened; `given` = the session has its start block already."""
 
-    def __call__(self, host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool) -> object:
+    def __call__(
+        self, host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool, project_dir: str
+    ) -> object:
         """Handle it."""
         ...
 
@@ -96,8 +98,9 @@ def _taken(path: Path, take: Take, now_s: float) -> str:
     """Handle one event and remove its file. Return how that went; "" = it was gone."""
     outcome = "taken"
     try:
-        host, payload, at_ms = _read_event(path)
-        take(host, payload, at_ms=at_ms, given=path.name.endswith(START_GIVEN))
+        host, payload, at_ms, project_dir = _read_event(path)
+        given = path.name.endswith(START_GIVEN)
+        take(host, payload, at_ms=at_ms, given=given, project_dir=project_dir)
     except FileNotFoundError:
         return ""
     except (InvalidPayload, NotFound) as error:
@@ -112,8 +115,8 @@ def _taken(path: Path, take: Take, now_s: float) -> str:
     return outcome
 
 
-def _read_event(path: Path) -> tuple[str, Mapping[str, object], int | None]:
-    """Host, payload and time of one file.
+def _read_event(path: Path) -> tuple[str, Mapping[str, object], int | None, str]:
+    """Host, payload, time and project folder of one file.
 
     Raises:
         InvalidPayload: if it is not what a hook writes.
@@ -129,7 +132,13 @@ def _read_event(path: Path) -> tuple[str, Mapping[str, object], int | None]:
     host, at_ms = fields.get("host"), fields.get("at_ms")
     if not isinstance(host, str):
         raise InvalidPayload(f"{path.name} in the spool names no host.", hint="It is removed.")
-    return host, payload, at_ms if isinstance(at_ms, int) and at_ms > 0 else None
+    project_dir = fields.get("project_dir")
+    return (
+        host,
+        payload,
+        at_ms if isinstance(at_ms, int) and at_ms > 0 else None,
+        project_dir if isinstance(project_dir, str) else "",
+    )
 
 
 def _session_of(payload: Mapping[str, object]) -> object:

@@ -137,6 +137,7 @@ class AgentTask:
 class SessionState:
     """All that is known of one session. Replaced as a whole, never changed in place.
 
+    `started_in` = the folder whose project the session belongs to, wherever it goes; `cwd` = the folder of its last event.
     `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =
     blocks that are sent with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and no
     block followed it yet; `late_key` = key of the last signal that
@@ -146,6 +147,7 @@ class SessionState:
     key: SessionKey
     project_id: str = ""
     project_root: str = ""
+    started_in: str = ""
     cwd: str = ""
     agent: str = ""
     parent: SessionKey | None = None
@@ -177,3 +179,8 @@ class SessionState:
     compacted: bool = False
     late_key: str = ""
     words_at: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The folder whose project the session belongs to; a record of an earlier version knows only where it was last."""
+        return self.started_in or self.cwd

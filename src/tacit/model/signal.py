@@ -19,6 +19,7 @@ class _Common:
         key: idempotency key; the same key twice in one session changes nothing the second time.
         at_ms: when it arrived.
         cwd: working folder of the agent, absolute, or empty.
+        project_dir: the folder in which the host was started, where it says so beside the event, or empty.
         agent: agent name (`build`, `general`, ...), or empty.
         agent_id: id of the subagent that sent it, or empty for the main agent.
         transcript_path: where the host writes the transcript, or empty.
@@ -31,6 +32,7 @@ class _Common:
     key: str
     at_ms: int
     cwd: str = ""
+    project_dir: str = ""
     agent: str = ""
     agent_id: str = ""
     transcript_path: str = ""

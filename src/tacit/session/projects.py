@@ -234,7 +234,7 @@ def last_name(path: str) -> str:
 
 
 def relative_path(path: str, *, root: str, cwd: str = "") -> str:
-    """Write `path` relative to `root` with forward slashes; unchanged, but for these, when it lies outside.
+    """Write `path` relative to `root` with forward slashes; when it lies outside, as it is, or whole where it was relative to `cwd`.
 
     A root or path with a drive letter or a share is one of Windows: there case does not count, and `/c/Users`, as a shell of
     Git writes it, is `C:/Users`.
@@ -259,4 +259,4 @@ def relative_path(path: str, *, root: str, cwd: str = "") -> str:
     try:
         return flat.relative_to(root).as_posix()
     except ValueError:
-        return path
+        return path if raw.is_absolute() else flat.as_posix()

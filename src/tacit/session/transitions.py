@@ -20,6 +20,7 @@ from tacit.model.signal import (
 )
 from tacit.model.situation import Situation
 from tacit.session import ledger
+from tacit.session.projects import is_user_folder
 
 MAX_KEYS = 256
 MAX_RECENT = 12
@@ -34,7 +35,7 @@ EDITING_TOOLS = frozenset({"edit", "write"})
 
 def open_session(signal: Signal, *, parent: SessionState | None = None) -> SessionState:
     """A new record for a session first heard of through `signal`; a fork inherits its parent's context."""
-    fresh = SessionState(key=signal.session, cwd=signal.cwd, agent=signal.agent, started_at_ms=signal.at_ms)
+    fresh = SessionState(key=signal.session, agent=signal.agent, started_at_ms=signal.at_ms)
     if parent is None:
         return replace(fresh, parent=signal.parent)
     if isinstance(signal, SessionStarted) and signal.copied:
@@ -61,6 +62,21 @@ def was_handled(state: SessionState, signal: Signal) -> bool:
     return bool(signal.key) and signal.key in state.seen_signal_keys
 
 
+def folder_of(signal: Signal, state: SessionState | None) -> str:
+    """The folder whose project the session belongs to, once `signal` is recorded: the one that it was started in.
+
+    What an agent changes to later is where it works, and no other project. A user of a program with many is no such folder:
+    each event says for whom it is.
+    """
+    known = state.folder if state else ""
+    if signal.cwd and (is_user_folder(signal.cwd) or is_user_folder(known)):
+        return signal.cwd
+    starts = isinstance(signal, SessionStarted) and signal.source not in ("clear", "compact")
+    told = signal.cwd or signal.project_dir if starts else signal.project_dir or signal.cwd
+    begins = isinstance(signal, SessionStarted) and signal.source == "startup"
+    return (begins and told) or known or told
+
+
 def record_signal(state: SessionState, signal: Signal) -> SessionState:
     """Apply the changes that every signal makes: key, time, folder, agent."""
     keys = (*state.seen_signal_keys, signal.key)[-MAX_KEYS:] if signal.key else state.seen_signal_keys
@@ -68,6 +84,7 @@ def record_signal(state: SessionState, signal: Signal) -> SessionState:
         state,
         seen_signal_keys=keys,
         last_signal_at_ms=max(state.last_signal_at_ms, signal.at_ms),
+        started_in=folder_of(signal, state),
         cwd=signal.cwd or state.cwd,
         agent=signal.agent or state.agent,
     )

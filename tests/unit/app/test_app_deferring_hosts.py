@@ -91,7 +91,7 @@ def test_a_session_whose_start_nobody_heard_gets_its_pack_with_the_first_prompt(
 def test_a_start_block_that_the_hook_client_handed_over_is_not_given_again(gemini) -> None:
     gemini.remember(LINT, kind="preference", when="always")
     payload = gemini.payload("SessionStart", source="startup")
-    gemini.engine.take_kept("gemini", payload, at_ms=None, given=True)
+    gemini.engine.take_kept("gemini", payload, at_ms=None, given=True, project_dir="")
     assert gemini("BeforeAgent", prompt="What is the capital of France?") == ""
 
 

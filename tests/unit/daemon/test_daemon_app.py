@@ -37,7 +37,13 @@ class EngineDouble:
         self.taken: list[bool] = []
 
     def hook(
-        self, host: str, payload: Mapping[str, object], *, deadline_ms: float, hand_over: HandOver
+        self,
+        host: str,
+        payload: Mapping[str, object],
+        *,
+        deadline_ms: float,
+        hand_over: HandOver,
+        project_dir: str,
     ) -> str:
         self.asked.append((host, payload, deadline_ms))
         text = self._answer(host, payload, deadline_ms)

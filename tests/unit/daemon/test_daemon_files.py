@@ -95,18 +95,20 @@ def spool(home: Home, name: str, text: str) -> Path:
 def test_the_spool_is_taken_oldest_first_and_emptied(home):
     spool(home, "2.event", '{"host":"plain"}\n{"n": 2}')
     spool(home, "1.event", '{"host":"plain"}\n{"n": 1}')
-    spool(home, "3.event.tmp", '{"host":"plain","at_ms":7}\n{"n": 3}')
+    spool(home, "3.event.tmp", '{"host":"plain","at_ms":7,"project_dir":"/p"}\n{"n": 3}')
     taken: list[object] = []
 
-    def take(host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool) -> None:
-        taken.append((host, payload["n"], at_ms, given))
+    def take(
+        host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool, project_dir: str
+    ) -> None:
+        taken.append((host, payload["n"], at_ms, given, project_dir))
 
     done = Spool(home.spool_dir).drain(take)
-    assert taken == [("plain", 1, None, False), ("plain", 2, None, False)]
+    assert taken == [("plain", 1, None, False, ""), ("plain", 2, None, False, "")]
     assert done.taken == 2
     assert [path.name for path in home.spool_dir.iterdir()] == ["3.event.tmp"]  # its hook may be at work
     assert Spool(home.spool_dir).drain(take, now_s=time.time() + 20).taken == 1
-    assert taken[2] == ("plain", 3, 7, False)
+    assert taken[2] == ("plain", 3, 7, False, "/p")
     assert list(home.spool_dir.iterdir()) == []
 
 
@@ -130,7 +132,9 @@ def test_the_start_of_the_session_that_asks_is_taken_before_it_and_no_other(home
     spool(home, "3.event", '{"host":"plain"}\n{"session_id": "b"}')
     taken: list[object] = []
 
-    def take(host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool) -> None:
+    def take(
+        host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool, project_dir: str
+    ) -> None:
         taken.append((host, payload["session_id"], at_ms, given))
 
     Spool(home.spool_dir).take_start({"session_id": "b", "prompt": "x"}, take, timeout_s=5)

@@ -32,7 +32,13 @@ class EngineDouble:
         self.taken: list[bool] = []
 
     def hook(
-        self, host: str, payload: Mapping[str, object], *, deadline_ms: float, hand_over: HandOver
+        self,
+        host: str,
+        payload: Mapping[str, object],
+        *,
+        deadline_ms: float,
+        hand_over: HandOver,
+        project_dir: str,
     ) -> str:
         text = self._answer(host, payload, deadline_ms)
         if text:

@@ -195,7 +195,7 @@ class WhyNotExplorer:
             state = self._sessions.load(SessionKey(host=host, session_id=session_id)) if host else None
             state = _as_of(state, trace) if state is not None else None
             surface, text, given = trace.surface, trace.text, trace.asked or AskedWith()
-            cwd = state.cwd if state is not None else self._root_of(trace.project_id)
+            cwd = state.folder if state is not None else self._root_of(trace.project_id)
         settings = self._settings_at(cwd, state.agent if state is not None else "")
         return Inquiry(
             surface=surface,

@@ -81,7 +81,7 @@ def read_sessions(
             (session_ids[0] if len(session_ids) == 1 else "") or format_found.session_id or _made_id(path, 0)
         )
         transcript = read_one(path, format_found.format, since(host_name, name), subagents=subagents)
-        if not transcript.cwd and format_found.cwd:
+        if format_found.cwd:  # of the beginning, which `since` may leave out
             transcript = replace(transcript, cwd=format_found.cwd)
         yield Session(host=host_name, session_id=name, transcript=transcript)
 
