@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import get_args
 
 from tacit.errors import InvalidInput
 from tacit.hosts.payload import (
@@ -27,6 +26,7 @@ from tacit.hosts.payload import (
     joined,
     relative_paths,
     signal_fields,
+    start_source,
     time_step,
 )
 from tacit.model.pack import Block, Surface
@@ -37,7 +37,6 @@ from tacit.model.signal import (
     SessionEnded,
     SessionStarted,
     Signal,
-    StartSource,
     SubagentStarted,
     ToolCall,
     ToolFailed,
@@ -162,16 +161,11 @@ def _check_length(text: str) -> None:
 
 
 def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
-    source = fields.needed_identifier("source")
-    sources: dict[str, StartSource] = {name: name for name in get_args(StartSource)}
-    if source not in sources:
-        raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(sources)}")
+    name, source = start_source(fields)
     # A session id starts up or is forked off once; it resumes, clears and compacts again and again.
-    again = source in ("resume", "clear", "compact")
-    moment = digest(fields.identifier("prompt_id"), time_step(at_ms)) if again else ""
-    return SessionStarted(
-        **signal_fields(fields, at_ms), key=f"start:{source}:{moment}", source=sources[source]
-    )
+    once = name in ("startup", "fork")
+    moment = "" if once else digest(fields.identifier("prompt_id"), time_step(at_ms))
+    return SessionStarted(**signal_fields(fields, at_ms), key=f"start:{name}:{moment}", source=source)
 
 
 def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:

@@ -27,6 +27,7 @@ from tacit.hosts.payload import (
     joined,
     relative_paths,
     signal_fields,
+    start_source,
     time_step,
 )
 from tacit.model.pack import Block, Surface
@@ -37,7 +38,6 @@ from tacit.model.signal import (
     SessionEnded,
     SessionStarted,
     Signal,
-    StartSource,
     SubagentStarted,
     ToolCall,
     ToolFailed,
@@ -54,12 +54,6 @@ CAP_BYTES = 10_000
 """2,500 times four: of letters that take several bytes, a block holds fewer."""
 
 _TAKES_CONTEXT = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart"})
-_SOURCES: Mapping[str, StartSource] = {
-    "startup": "startup",
-    "resume": "resume",
-    "clear": "clear",
-    "compact": "compact",
-}
 _TOOLS = {"Bash": "bash", "apply_patch": "edit", "view_image": "read", "spawn_agent": "task"}
 _DEFAULT_AGENT = "default"
 """The type that Codex starts where the model names none."""
@@ -205,13 +199,9 @@ def _check_length(text: str) -> None:
 
 
 def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
-    source = fields.needed_identifier("source")
-    if source not in _SOURCES:
-        raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(_SOURCES)}")
-    moment = "" if source == "startup" else digest(time_step(at_ms))
-    return SessionStarted(
-        **signal_fields(fields, at_ms), key=f"start:{source}:{moment}", source=_SOURCES[source]
-    )
+    name, source = start_source(fields)
+    moment = "" if name == "startup" else digest(time_step(at_ms))
+    return SessionStarted(**signal_fields(fields, at_ms), key=f"start:{name}:{moment}", source=source)
 
 
 def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:

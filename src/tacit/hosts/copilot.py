@@ -22,6 +22,7 @@ from tacit.hosts.payload import (
     digest,
     joined,
     relative_paths,
+    start_source,
     time_step,
 )
 from tacit.model.pack import Block, Surface
@@ -168,16 +169,14 @@ def _moment(fields: Fields, at_ms: int) -> str:
 
 
 def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
-    source = fields.needed_identifier("source")
-    if source not in ("new", "startup", "resume"):
-        raise fields.wrong("source", f"it is {source!r}", "new, startup or resume")
-    again = source == "resume"
+    name, source = start_source(fields)
+    moment = "" if name == "startup" else _moment(fields, at_ms)
     return SessionStarted(
         session=_session(fields),
-        key=f"start:resume:{_moment(fields, at_ms)}" if again else "start:startup:",
+        key=f"start:{name}:{moment}",
         at_ms=at_ms,
         cwd=fields.path("cwd"),
-        source="resume" if again else "startup",
+        source=source,
     )
 
 

@@ -28,6 +28,7 @@ from tacit.hosts.payload import (
     joined,
     relative_paths,
     signal_fields,
+    start_source,
 )
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import (
@@ -36,7 +37,6 @@ from tacit.model.signal import (
     SessionEnded,
     SessionStarted,
     Signal,
-    StartSource,
     ToolCall,
     ToolFailed,
     ToolFinished,
@@ -50,7 +50,6 @@ from tacit.safety.escape import strip_blocks
 NAME = "gemini"
 CAP_CHARS = 60_000
 """Gemini CLI has no cap of its own; this one only bounds a mistake."""
-_SOURCES: dict[str, StartSource] = {"startup": "startup", "resume": "resume", "clear": "clear"}
 _ARRIVAL: tuple[tuple[Surface, Arrival], ...] = (
     (Surface.START, "before"),
     (Surface.PROMPT, "before"),
@@ -191,13 +190,9 @@ def _moment(fields: Fields, at_ms: int) -> str:
 
 
 def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
-    source = fields.needed_identifier("source")
-    if source not in _SOURCES:
-        raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(_SOURCES)}")
+    name, source = start_source(fields)
     return SessionStarted(
-        **signal_fields(fields, at_ms),
-        key=f"start:{source}:{_moment(fields, at_ms)}",
-        source=_SOURCES[source],
+        **signal_fields(fields, at_ms), key=f"start:{name}:{_moment(fields, at_ms)}", source=source
     )
 
 

@@ -23,6 +23,7 @@ from tacit.hosts.payload import (
     read_replay,
     relative_paths,
     replay_reply,
+    start_source,
     time_step,
 )
 from tacit.model.pack import Block, Surface
@@ -172,17 +173,16 @@ def _moment(fields: Fields, at_ms: int) -> str:
 def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | SubagentStarted:
     if fields.identifier("parentID") and event != "compacted":
         return _subagent(fields, at_ms)
-    source = "compact" if event == "compacted" else fields.identifier("source") or "startup"
-    if source not in ("startup", "resume", "compact", "fork"):
-        raise fields.wrong("source", f"it is {source!r}", "startup, resume, compact or fork")
+    name, source = start_source(fields)
+    name, source = ("compact", "compact") if event == "compacted" else (name, source)
     # A session starts or is forked once; it resumes once per life of the plugin (`id`) and compacts once per event (`id`).
-    name = "" if source in ("startup", "fork") else _moment(fields, at_ms)
+    moment = "" if name in ("startup", "fork") else _moment(fields, at_ms)
     copied = zip(
         fields.texts("originals", most=MAX_REPLAY), fields.texts("copies", most=MAX_REPLAY), strict=False
     )
     return SessionStarted(
         session=_session(fields),
-        key=f"start:{source}:{name}",
+        key=f"start:{name}:{moment}",
         at_ms=at_ms,
         cwd=fields.path("directory"),
         agent=fields.identifier("agent"),

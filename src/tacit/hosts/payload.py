@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict, cast
+from typing import TypedDict, cast, get_args
 
 from tacit.errors import InvalidPayload
 from tacit.model.pack import Block
 from tacit.model.session import SessionKey
+from tacit.model.signal import StartSource
 from tacit.ports.host import ReplayRequest
 from tacit.session.projects import relative_path
 from tacit.text.terminal_codes import strip_terminal_codes
@@ -31,6 +32,7 @@ STEP_MS = 5_000
 CALL_HAS_RUN = "the call that it is for has run by then; the next one can follow the rule. A blocking rule refuses the call"
 """What limits a block for a call in hosts that place it beside the result."""
 
+_SOURCES: dict[str, StartSource] = {"new": "startup", **{name: name for name in get_args(StartSource)}}
 _MISSING = "it is missing"
 _ENCODER = json.JSONEncoder(sort_keys=True, default=str)
 
@@ -197,6 +199,16 @@ class SignalFields(TypedDict):
     agent: str
     agent_id: str
     transcript_path: str
+
+
+def start_source(fields: Fields) -> tuple[str, StartSource]:
+    """How a session starts: a name for the signal's key, and what it means; what is missing or unknown is a `startup`.
+
+    A host adds sources from one version to the next, and its sessions must not stay without memory for that.
+    """
+    named = fields.loose_text("source") or "startup"
+    source = _SOURCES.get(named)
+    return (source, source) if source else (digest(named), "startup")
 
 
 def signal_fields(fields: Fields, at_ms: int) -> SignalFields:

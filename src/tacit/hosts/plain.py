@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TypedDict, cast, get_args
+from typing import TypedDict, cast
 
 from tacit.errors import InvalidPayload
 from tacit.hosts.payload import (
@@ -20,6 +20,7 @@ from tacit.hosts.payload import (
     clean,
     digest,
     relative_paths,
+    start_source,
 )
 from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
@@ -30,7 +31,6 @@ from tacit.model.signal import (
     SessionEnded,
     SessionStarted,
     Signal,
-    StartSource,
     SubagentStarted,
     ToolCall,
     ToolFailed,
@@ -209,11 +209,8 @@ def _common(fields: Fields, event: str, at_ms: int, *parts: object) -> _Common:
 def _session_event(fields: Fields, event: str, at_ms: int) -> Signal:
     match event:
         case "start":
-            source = fields.identifier("source") or "startup"
-            sources: dict[str, StartSource] = {name: name for name in get_args(StartSource)}
-            if source not in sources:
-                raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(sources)}")
-            return SessionStarted(**_common(fields, event, at_ms, source), source=sources[source])
+            name, source = start_source(fields)
+            return SessionStarted(**_common(fields, event, at_ms, name), source=source)
         case "prompt":
             text = fields.needed_text("text")
             return PromptSubmitted(

@@ -73,7 +73,7 @@ def folder_of(signal: Signal, state: SessionState | None) -> str:
         return signal.cwd
     starts = isinstance(signal, SessionStarted) and signal.source not in ("clear", "compact")
     told = signal.cwd or signal.project_dir if starts else signal.project_dir or signal.cwd
-    begins = isinstance(signal, SessionStarted) and signal.source == "startup"
+    begins = starts and signal.source == "startup" and not (state and state.turn)
     return (begins and told) or known or told
 
 

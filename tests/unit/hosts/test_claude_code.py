@@ -10,7 +10,7 @@ import pytest
 from tacit.errors import InvalidInput, InvalidPayload
 from tacit.hosts.claude_code import CAP_CHARS, ClaudeCode
 from tacit.model.pack import Block, Surface
-from tacit.model.signal import PromptSubmitted, Signal, ToolFinished, ToolStarting
+from tacit.model.signal import PromptSubmitted, SessionStarted, Signal, ToolFinished, ToolStarting
 
 HOST = ClaudeCode()
 AT = 1_795_169_545_696
@@ -58,9 +58,11 @@ def test_start_twice_at_once_is_one_and_later_is_another(source: str) -> None:
     assert key(AT) != key(AT + 600_000)
 
 
-def test_an_unknown_start_source_names_the_known_ones() -> None:
-    with pytest.raises(InvalidPayload, match=r"'source'.*'warp'.*startup, resume, clear, compact, fork"):
-        parse(hook_event_name="SessionStart", source="warp")
+@pytest.mark.parametrize("source", ["warp", "", None, 7, ["startup"]])
+def test_an_unknown_start_source_is_a_start(source: object) -> None:
+    start = parse(hook_event_name="SessionStart", source=source)
+    assert isinstance(start, SessionStarted)
+    assert start.source == "startup"
 
 
 @pytest.mark.parametrize(

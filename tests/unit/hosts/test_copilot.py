@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tacit.errors import InvalidPayload
 from tacit.hosts.copilot import Copilot
 from tacit.hosts.install import copilot as installation
 from tacit.model.pack import Block, Surface
@@ -66,8 +65,10 @@ def test_a_session_starts_once_and_resumes_again_and_again() -> None:
         parse("SessionStart", source="resume").key
         != parse("SessionStart", source="resume", timestamp="later").key
     )
-    with pytest.raises(InvalidPayload, match=r"'source'.*'warp'.*new, startup or resume"):
-        parse("SessionStart", source="warp")
+    for source in ("warp", "", None):
+        start = parse("SessionStart", source=source)
+        assert isinstance(start, SessionStarted)
+        assert start.source == "startup"
 
 
 @pytest.mark.parametrize(

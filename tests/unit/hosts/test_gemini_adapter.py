@@ -127,7 +127,6 @@ def test_its_own_memory_lies_beside_its_transcripts() -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"hook_event_name": "SessionStart", "source": "compact"},
         {"hook_event_name": "BeforeAgent"},
         {"hook_event_name": "AfterTool", "tool_name": "x", "tool_input": "text"},
         {"hook_event_name": "AfterTool", "tool_name": "x", "tool_response": "text"},
