@@ -119,11 +119,11 @@ def test_what_is_on_record_comes_elsewhere_too_and_the_start_pack_after_a_compac
 
 def test_a_subagent_works_in_the_project_of_its_session(engine: Engine, tmp_path: Path) -> None:
     start, elsewhere = other_repository(tmp_path)
-    engine.remember(RULE, kind="preference", when="always", cwd=str(start))
     agent = Agent(engine, start)
     agent.send("UserPromptSubmit", prompt="Look at this")
     agent.cwd = elsewhere
-    assert RULE in agent.send("SubagentStart", agent_id="a1", agent_type="builder")
+    agent.send("SubagentStart", agent_id="a1", agent_type="builder")
+    assert project_of(engine, "s1#a1") == "yard"
 
 
 def test_a_session_that_is_resumed_elsewhere_stays_with_its_project(engine: Engine, tmp_path: Path) -> None:
