@@ -71,10 +71,11 @@ def folder_of(signal: Signal, state: SessionState | None) -> str:
     known = state.folder if state else ""
     if signal.cwd and (is_user_folder(signal.cwd) or is_user_folder(known)):
         return signal.cwd
-    starts = isinstance(signal, SessionStarted) and signal.source not in ("clear", "compact")
+    source = signal.source if isinstance(signal, SessionStarted) else ""
+    starts = source not in ("", "clear", "compact")
     told = signal.cwd or signal.project_dir if starts else signal.project_dir or signal.cwd
-    begins = starts and signal.source == "startup" and not (state and state.turn)
-    return (begins and told) or known or told
+    begins = source == "startup" and told and not (state and state.turn)
+    return told if begins else known or told
 
 
 def record_signal(state: SessionState, signal: Signal) -> SessionState:
