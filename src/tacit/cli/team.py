@@ -151,7 +151,8 @@ def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> Non
 Organization = Annotated[
     str,
     typer.Argument(
-        help="Organization on the server. Default: the team of this repository.", show_default=False
+        help="Organization on the server, such as acme; acme:CODE if you were given a code. Default: the team of this repository.",
+        show_default=False,
     ),
 ]
 

@@ -2051,8 +2051,8 @@ export interface components {
          * AddedMember
          * @description A member who was added or changed.
          *
-         *     `code` is the code for the login of their first device if the account is new, else "". `token` is the token of a service account, which is shown only
-         *     once, else "".
+         *     `code` is what the administrator gives to a person whom they meet in no other organization, else "": a new account logs in with it, an account that exists joins
+         *     with it. `token` is the token of a service account, which is shown only once, else "".
          */
         AddedMember: {
             member: components["schemas"]["MemberView"];

@@ -77,9 +77,9 @@ export function AddMember({ team, url, close }: { team: string; url: string; clo
     return (
       <Once
         title={`${added.member.name} is ${added.member.role} in ${team}`}
-        text="The server did not know them. They run this within an hour; the code is shown this once:"
+        text="Give them this code yourself, within an hour; it is shown this once. A new account logs in with it:"
         secret={`tacit login ${url} --code ${added.code} --first`}
-        after={`Then they agree to take what ${organization} shares: tacit team join ${organization}, or Join on this page.`}
+        after={`Then they agree to take what ${organization} shares: tacit team join ${organization}, or Join on this page. Somebody who has the account already runs: tacit team join ${organization}:${added.code.slice(added.code.lastIndexOf("-") + 1)}`}
         close={close}
       />
     );
