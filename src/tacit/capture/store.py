@@ -18,7 +18,6 @@ import numpy as np
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.branches.marks import replaced_on_branches
 from tacit.capture.reconcile import Neighbor, reconcile
-from tacit.capture.reconcile.explicit_relations import names_what_ends
 from tacit.capture.reconcile.judge import Judge, judge_by_words
 from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
@@ -38,6 +37,7 @@ from tacit.safety.trust import why_hidden
 from tacit.state.captured import Fate, Outcome
 from tacit.state.registry import OUTCOMES
 from tacit.statements.near import NEAR_WORDS, word_overlap
+from tacit.statements.replaces import names_what_ends
 
 _CANDIDATES = 8
 _TRIES = 5
@@ -372,10 +372,11 @@ class Reconciler:
                     vector, identity=self._embedder.identity, scope=scope, limit=_CANDIDATES
                 )
                 cosines = {hit.memory_id: hit.score for hit in ranking.hits}
+        ended = names_what_ends(memory.content)
         # What repeats, denies or changes a statement has its words and so its vector; what ends one may share only a name with it.
         by_words = (
-            search.lexical(memory.content, scope=scope, limit=_CANDIDATES).hits
-            if cosines is None or names_what_ends(memory.content)
+            search.lexical(ended or memory.content, scope=scope, limit=_CANDIDATES).hits
+            if cosines is None or ended
             else ()
         )
         cosines = cosines or {}

@@ -6,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case: no i, l, o, u
 
@@ -69,6 +70,7 @@ _PLAIN_FIRST_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*(?=[\s,:;]|$)")
 """The first word, if it is no name in code: `Config.yaml` and `config.yaml`, `FooBar` and `fooBar` are different things."""
 
 
+@lru_cache(maxsize=8192)
 def canonical_text(text: str) -> str:
     """Return the text by which statements are compared, in Unicode form NFC, for use as a key.
 

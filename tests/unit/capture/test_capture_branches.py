@@ -17,7 +17,7 @@ from tacit.capture.reconcile import Neighbor, reconcile
 from tacit.capture.reconcile.decide import replace_named
 from tacit.config.settings import CaptureSettings
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Contradict, Draft, Edit, Merge, Supersede
+from tacit.model.changes import Add, Draft, Edit, Merge, Supersede
 from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord
@@ -342,15 +342,6 @@ def test_the_users_word_for_what_an_import_says_leaves_it_to_all_branches():
     change = decide(stated(OLD, "new", branch=HERE), old)
     assert isinstance(change, Merge)
     assert change.memory.branch is None
-
-
-def test_an_unsure_pair_waits_for_the_merge():
-    old, new = "The port is 8080", "The port is 9090"
-    undated = replace(stated(old, "old"), validity=stated(new, "new").validity)
-    assert isinstance(decide(stated(new, "new"), undated), Contradict)
-    change = decide(stated(new, "new", branch=HERE), undated)
-    assert isinstance(change, Add)
-    assert change.memory.branch == HERE
 
 
 def test_what_is_named_as_replaced_is_replaced_on_the_branch():

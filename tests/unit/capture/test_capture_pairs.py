@@ -34,8 +34,8 @@ def judged(*said: Judgment):
     return lambda _new, _old, _correction: waiting.pop(0)
 
 
-CONFLICT = Judgment(relation="conflict", verdict="replaced", why=ChangeCause.REPLACES)
-UNSURE = Judgment(relation="unsure", verdict="reversed", why=ChangeCause.MAY_CONTRADICT)
+CONFLICT = Judgment(relation="conflict", why=ChangeCause.REPLACES)
+UNSURE = Judgment(relation="unsure", why=ChangeCause.MAY_CONTRADICT)
 
 
 def decide(new: Memory, *old: Memory, judge):
@@ -81,7 +81,7 @@ def test_what_is_undated_was_said_before_it_was_stored() -> None:
 
 
 def test_a_fix_keeps_its_error() -> None:
-    same = Judgment(relation="same", verdict="same", why=ChangeCause.SAYS_SAME)
+    same = Judgment(relation="same", why=ChangeCause.SAYS_SAME)
     fix = replace(memory("e f", kind="error_pattern"), error_signature="no module shop")
     said = memory("a b", key="mem_a", at=1)
     assert isinstance(decide(fix, said, judge=judged(same)), Add)
@@ -92,7 +92,7 @@ def test_a_fix_keeps_its_error() -> None:
 
 def test_moments_do_not_end_one_another() -> None:
     old = memory("a b", key="mem_a", at=1, kind="event")
-    value = replace(CONFLICT, verdict="value_changed")
+    value = replace(CONFLICT, why=ChangeCause.GIVES_OTHER_VALUE)
     assert isinstance(decide(memory("e f", kind="event"), old, judge=judged(value)), Add)
     assert isinstance(decide(memory("e f"), memory("a b", key="mem_a", at=1), judge=judged(value)), Supersede)
 

@@ -6,6 +6,7 @@ one, and never lets an older statement replace a newer one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -49,8 +50,8 @@ def reconcile(
 
     The first that holds: it says the same as a neighbour (Merge, or Skip when it is the same utterance read again and adds nothing);
     it ends one or several in so many words (Supersede, or Contradict when trust or time forbid that, or an Add that is over already
-    when the neighbour is the newer one); the two look as if they could not both hold (Contradict: one question, of the nearest); else
-    Add. Neighbours are tried from the nearest; ties by id. A statement that is
+    when the neighbour is the newer one); a model that writes up says that the two may not both hold (Contradict: one question, of the
+    nearest); else Add. Neighbours are tried from the nearest; ties by id. A statement that is
     bound to an unmerged branch is not compared with those of other branches, and ends one that holds on all branches only at the merge; see `LearnedOn`.
     `counted` = ids of the memories that the session of `memory` has stated so far.
     """
@@ -74,9 +75,22 @@ def reconcile(
     conflicts = [
         (stored, judgment) for stored, judgment in pairs if _conflicts(memory, stored, judgment, kinds)
     ]
+    conflicts = _certain(conflicts)
     if memory.branch is not None:
         memory, conflicts = _until_merged(memory, memory.branch, conflicts)
     return _conflict(memory, conflicts) if conflicts else Add(memory=memory)
+
+
+def _certain(conflicts: list[tuple[Memory, Judgment]]) -> list[tuple[Memory, Judgment]]:
+    """The conflicts without the other values, if a branch has more than one: which of several holds no more, nobody has said."""
+    values = Counter(
+        stored.branch_name for stored, one in conflicts if one.why is ChangeCause.GIVES_OTHER_VALUE
+    )
+    return [
+        (stored, one)
+        for stored, one in conflicts
+        if one.why is not ChangeCause.GIVES_OTHER_VALUE or values[stored.branch_name] == 1
+    ]
 
 
 def _until_merged(
@@ -340,7 +354,7 @@ def _conflicts(memory: Memory, stored: Memory, judgment: Judgment, kinds: KindRe
     if judgment.relation == "unsure" and lower:
         return False  # it was read off a file, for answers on demand: nobody is asked about it
     natures = (kinds.of_stored(memory.kind), kinds.of_stored(stored.kind))
-    if judgment.verdict == "value_changed":
+    if judgment.why is ChangeCause.GIVES_OTHER_VALUE:
         return not any(kind.separate or kind.episodic for kind in natures)
     return True
 

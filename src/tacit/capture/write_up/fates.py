@@ -20,7 +20,7 @@ from tacit.safety.trust import may_supersede
 
 SHARED_STEMS, SHARED_PART = 2, 1 / 3
 """Least word stems, or least part of a memory's stems, that a statement shares with a memory it speaks of."""
-_UNRELATED = Judgment(relation="apart", verdict="different")
+_UNRELATED = Judgment(relation="apart")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,18 +96,12 @@ def _judgment(fate: MemoryFate, *, touches: bool) -> Judgment:
         case "merge" if not touches:
             return _UNRELATED
         case "supersede" if not touches:
-            return Judgment(
-                relation="unsure", verdict="replaced", why=ChangeCause.MAY_REPLACE, detail=fate.reason
-            )
+            return Judgment(relation="unsure", why=ChangeCause.MAY_REPLACE, detail=fate.reason)
         case "merge":
-            return Judgment(relation="same", verdict="same", why=ChangeCause.SAYS_SAME, detail=fate.reason)
+            return Judgment(relation="same", why=ChangeCause.SAYS_SAME, detail=fate.reason)
         case "supersede":
-            return Judgment(
-                relation="conflict", verdict="replaced", why=ChangeCause.REPLACES, detail=fate.reason
-            )
+            return Judgment(relation="conflict", why=ChangeCause.REPLACES, detail=fate.reason)
         case "contradict":
-            return Judgment(
-                relation="unsure", verdict="replaced", why=ChangeCause.MAY_CONTRADICT, detail=fate.reason
-            )
+            return Judgment(relation="unsure", why=ChangeCause.MAY_CONTRADICT, detail=fate.reason)
         case "keep":
             return _UNRELATED

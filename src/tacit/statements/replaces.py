@@ -1,0 +1,681 @@
+"""Whether a statement says in so many words that it ends or replaces another one. In: a later and an earlier statement. Out: how, or None.
+
+Certain or nothing: subject and relation are word for word those of the earlier statement, articles and links aside. What is only like it,
+what is asked, proposed, limited or reported, and what tells of the past ends nothing. The forms of each language are data (`forms.toml`).
+A language without forms has no replacements. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from tacit.text.natural_language import natural_language_of
+
+Replacement = Literal["denies", "replaces", "gives_other_value"]
+
+MOST_VALUE_WORDS = 4
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
+_PARENTHESIS = re.compile(r"\s\([^()]*\)")
+_CLAUSE = re.compile(r"[,;:]\s+|\s+[-\u2013\u2014]{1,2}\s+")
+_CONTRACTIONS = (("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not"), ("'re ", " be "), ("'ve ", " have "),
+    ("let's", "lets"), (" n'", " ne "), (" l'", " le "))  # fmt: skip
+_NUMBER = re.compile(
+    r"^[~<>=\u2264\u2265v#:]*[-+\u2212\u2013]?[$\u20ac\u00a3\u00a5]?[-+\u2212]?\d[\d.,:_/]*(?:%|[^\W\d_]{1,4})?[$\u20ac\u00a3\u00a5]?$"
+)
+_CODE = re.compile(r"[/_@`:=\\.*#+-]|\d|[a-z][A-Z]|[A-Z]{2}")
+_PASSIVE = frozenset({"was", "were", "been", "got", "get"})
+_COMMA = ","
+_ADJECTIVES = ("er", "ed", "ing", "able", "ible", "ful", "less", "ous", "ive")
+_TRIMMED = "\"'`“”„«»‘’*()[]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Forms:
+    """The forms of one language."""
+
+    articles: frozenset[str]
+    leads: frozenset[str]
+    links: frozenset[str]
+    neutral: frozenset[str]
+    negations: frozenset[str]
+    ends: tuple[tuple[str, ...], ...]
+    stops: frozenset[str]
+    now: tuple[tuple[str, ...], ...]
+    copulas: frozenset[str]
+    instead: tuple[tuple[str, ...], ...]
+    but_not: tuple[tuple[str, ...], ...]
+    moves: frozenset[str]
+    back: tuple[tuple[str, ...], ...]
+    origin: frozenset[str]
+    to: tuple[tuple[str, ...], ...]
+    replaces: frozenset[str]
+    by: frozenset[str]
+    drops: tuple[tuple[str, ...], ...]
+    gone: tuple[tuple[str, ...], ...]
+    forget: tuple[tuple[str, ...], ...]
+    things: frozenset[str]
+    limits: frozenset[str]
+    reasons: re.Pattern[str]
+    hedges: re.Pattern[str]
+    past: re.Pattern[str]
+    adds: frozenset[str]
+    questions: frozenset[str]
+    some: frozenset[str]
+    sole: frozenset[str]
+    openings: re.Pattern[str]
+    units: tuple[frozenset[str], ...]
+    exclusive: frozenset[str]
+    worded: frozenset[str]
+
+
+@cache
+def _forms(language: str) -> _Forms | None:
+    table: dict[str, Any] = _tables().get(language) or {}
+    if not table:
+        return None
+
+    def words(name: str) -> frozenset[str]:
+        return frozenset(_stem(word) for word in table.get(name, "").split())
+
+    def phrases(name: str) -> tuple[tuple[str, ...], ...]:
+        entries = (tuple(_stem(word) for word in entry.split()) for entry in table.get(name, ()))
+        return tuple(sorted(entries, key=len, reverse=True))
+
+    def pattern(name: str) -> re.Pattern[str]:
+        return re.compile(table.get(name, "(?!)").replace("\n", ""), re.IGNORECASE)
+
+    return _Forms(
+        articles=words("articles"), leads=words("leads"), links=words("links"), neutral=words("neutral"),
+        negations=frozenset(table.get("negations", ())), ends=phrases("ends"), stops=words("stops"), now=phrases("now"),
+        copulas=words("copulas"), instead=phrases("instead"), but_not=tuple((_COMMA, *form) for form in phrases("but_not")), moves=words("moves"), back=phrases("back"),
+        origin=words("from"), to=phrases("to"), replaces=words("replaces"), by=words("with"), drops=phrases("drops"), gone=phrases("gone"),
+        forget=phrases("forget"), things=words("things"), limits=words("limits"),
+        reasons=re.compile(rf"\s+(?:{'|'.join(table.get('reasons', ['(?!)']))})\s.*", re.IGNORECASE),
+        hedges=pattern("hedges"), past=pattern("past"), adds=words("adds"), questions=words("questions"), some=words("some"),
+        sole=words("sole"), exclusive=words("exclusive"), worded=words("worded"), openings=re.compile(r"^\W*" + table.get("openings", "(?!)"), re.IGNORECASE),
+        units=tuple(frozenset(_stem(unit) for unit in line.split()) for line in table.get("units", ())),
+    )  # fmt: skip
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads(files("tacit.statements").joinpath("forms.toml").read_text("utf-8"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Word:
+    """A word as it is compared (`key`) and as it is written."""
+
+    key: str
+    raw: str
+
+
+_Words = tuple[_Word, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """A statement taken apart.
+
+    Attributes:
+        clauses: the words of each clause, without articles and without reasons.
+        asks: whether it is a question.
+        hedges: words that limit it, propose, report or foresee.
+        past: whether it tells of the past.
+        some: whether it speaks of some of many.
+        keys: all words.
+        ends: whether it has a form that may end or change something.
+    """
+
+    clauses: tuple[_Words, ...]
+    asks: bool
+    hedges: frozenset[str]
+    past: bool
+    some: bool
+    keys: frozenset[str]
+    ends: bool
+
+
+def replaces(new: str, old: str, *, correction: bool = False) -> Replacement | None:
+    """Tell how `new` ends `old`; None = it does not, or that is not certain.
+
+    Args:
+        new: the later statement.
+        old: the earlier one.
+        correction: whether `new` was said to correct something: another value is a change then, also without a word for it.
+    """
+    language = natural_language_of(new)
+    forms = _forms(language)
+    if forms is None or (natural_language_of(old) != language and not old.isascii()):
+        return None
+    mine, theirs = _read(new, language), _read(old, language)
+    correction = correction or _opens_as_correction(new)
+    if mine.keys.isdisjoint(theirs.keys) or not (mine.ends or correction or theirs.ends):
+        return None
+    if mine.asks or theirs.asks or mine.past or theirs.past or mine.some or theirs.some:
+        return None
+    if mine.hedges - theirs.hedges or not theirs.clauses:
+        return None
+    return _Comparison(forms, mine, theirs, correction=correction).outcome()
+
+
+def names_what_ends(text: str) -> str:
+    """The words by which to look for what a statement may end: of a thing that is to be forgotten its name; "" = it ends nothing."""
+    language = natural_language_of(text)
+    forms = _forms(language)
+    if forms is None:
+        return ""
+    reading = _read(text, language)
+    topics = (_forgotten(forms, clause) for clause in reading.clauses)
+    topic = next(filter(None, topics), ())
+    return " ".join(word.raw for word in topic) or (text if reading.ends else "")
+
+
+# --- reading
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str, language: str) -> _Reading:
+    forms = _forms(language)
+    assert forms is not None
+    flat = " ".join(unicodedata.normalize("NFC", text).replace("’", "'").split())
+    flat = forms.openings.sub("", flat) or flat
+    for written, meant in _CONTRACTIONS:
+        flat = re.sub(re.escape(written), meant, flat, flags=re.IGNORECASE)
+    sentences = [forms.reasons.sub("", _PARENTHESIS.sub("", sentence)) for sentence in _SENTENCE.split(flat)]
+    clauses: list[_Words] = []
+    for sentence in sentences:
+        for number, text_part in enumerate(_CLAUSE.split(sentence)):
+            part = _words(text_part, forms)
+            # "X, not Y" is one clause.
+            if (
+                number
+                and clauses
+                and any(
+                    _starts(text_part, form)
+                    for form in (*forms.instead, *(form[1:] for form in forms.but_not))
+                )
+            ):
+                clauses[-1] = (*clauses[-1], _Word(key=_COMMA, raw=","), *part)
+            elif part:
+                clauses.append(part)
+    first = clauses[0][0].key if clauses else ""
+    asked = "?" in flat or (first in forms.questions and not _is_denied(clauses[0], forms))
+    told = " ".join(sentences)
+    limited = [
+        part[0].key
+        for part in clauses
+        if len(clauses) > 1 and part[0].key in forms.limits and not _is_time(part, forms)
+    ]
+    return _Reading(
+        clauses=tuple(part for part in clauses if part),
+        asks=asked,
+        hedges=frozenset((*(match[0].lower() for match in forms.hedges.finditer(told)), *limited)),
+        past=forms.past.search(told) is not None,
+        some=_first_word(told) in forms.some,
+        keys=frozenset(word.key for part in clauses for word in part),
+        ends=any(_may_end(part, forms) for part in clauses),
+    )
+
+
+def _may_end(clause: _Words, forms: _Forms) -> bool:
+    keys = _keys(clause)
+    if not (forms.moves | forms.replaces | forms.stops | forms.negations).isdisjoint(keys):
+        return True
+    phrases = (
+        *forms.ends,
+        *forms.instead,
+        *forms.but_not,
+        *forms.drops,
+        *forms.gone,
+        *forms.now,
+        *forms.back,
+        *forms.forget,
+    )
+    return any(_find(keys, form) is not None for form in phrases)
+
+
+def _starts(text: str, form: tuple[str, ...]) -> bool:
+    return tuple(_stem(word.lower()) for word in text.split()[: len(form)]) == form
+
+
+def _first_word(text: str) -> str:
+    return _stem(text.split(maxsplit=1)[0].lower()) if text.split() else ""
+
+
+def _is_denied(clause: _Words, forms: _Forms) -> bool:
+    return len(clause) > 1 and clause[1].key in forms.negations
+
+
+def _is_time(clause: _Words, forms: _Forms) -> bool:
+    return any(_begins(clause, form) and len(form) == len(clause) for form in forms.now)
+
+
+def _words(text: str, forms: _Forms) -> _Words:
+    words: list[_Word] = []
+    for token in text.split():
+        raw = token.strip(_TRIMMED).rstrip(".,;:!?").strip(_TRIMMED)
+        if not raw or not any(letter.isalnum() for letter in raw):
+            raw = token
+        if raw.lower() not in forms.articles or (words and raw.isupper()):
+            plain = "`" not in token and not _is_code(raw)
+            words.append(_Word(key=_stem(raw.lower()) if plain else raw, raw=raw))
+    while words and words[0].key in forms.leads and len(words) > 1:
+        words = words[1:]
+    return tuple(words)
+
+
+def _is_code(word: str) -> bool:
+    return _CODE.search(word) is not None
+
+
+_BASES = {"has": "have", "does": "do", "is": "be", "are": "be", "am": "be", "being": "be", "goes": "go"}
+
+
+def _stem(word: str) -> str:
+    """A lower-case word without -s, -ing and a final -e, for comparing forms of one verb."""
+    if word in _BASES:
+        return _BASES[word]
+    if not word.isalpha() or not word.isascii() or len(word) < 4:
+        return word
+    if word.endswith("ing") and len(word) > 4:
+        word = word[:-3]
+        word = word[:-1] if len(word) > 2 and word[-1] == word[-2] and word[-1] not in "lsz" else word
+    elif word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith(("ches", "shes", "xes", "sses", "zes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return word + "e" if len(word) == 2 else word.rstrip("e") if len(word) > 3 else word
+
+
+def _keys(words: Sequence[_Word]) -> tuple[str, ...]:
+    return tuple(word.key for word in words)
+
+
+def _begins(words: _Words, form: tuple[str, ...]) -> bool:
+    return _keys(words[: len(form)]) == form
+
+
+def _find(keys: Sequence[str], form: tuple[str, ...]) -> int | None:
+    """The place of `form` in `keys`, or None."""
+    size = len(form)
+    return next((at for at in range(len(keys) - size + 1) if tuple(keys[at : at + size]) == form), None)
+
+
+def _opens_as_correction(text: str) -> bool:
+    return re.match(r"\W*(?:no|nope|wrong|correction|actually)\b[ ,:.!-]", text, re.IGNORECASE) is not None
+
+
+def _forgotten(forms: _Forms, clause: _Words) -> _Words:
+    """What a clause says is to be forgotten; () = nothing."""
+    for form in forms.forget:
+        if _begins(clause, form):
+            topic = clause[len(form) :]
+            named = topic[:-1] if topic and topic[-1].key in forms.things else ()
+            about = topic if len(form) > 1 and form[-1] == "about" else ()
+            return (named or about)[:MOST_VALUE_WORDS]
+    return ()
+
+
+# --- comparing
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """One statement beside an earlier one of one clause."""
+
+    forms: _Forms
+    new: _Reading
+    earlier: _Reading
+    correction: bool
+
+    @property
+    def old(self) -> _Words:
+        """The words of the old statement, without what it says itself that it took the place of."""
+        (words,) = self.earlier.clauses
+        words = self._without_now(words)
+        for form in (*self.forms.instead, *self.forms.but_not):
+            at = _find(_keys(words), form)
+            if at:
+                words = (*words[:at], *self._thing(words[at + len(form) :])[1])
+        return words
+
+    def outcome(self) -> Replacement | None:
+        """How the new statement ends the old one."""
+        if any(self._is_forgotten(clause) for clause in self.new.clauses):
+            return "denies"
+        if len(self.earlier.clauses) != 1:
+            return None  # it says more than one thing
+        return next((found for clause in self.new.clauses if (found := self._of_clause(clause))), None)
+
+    def _of_clause(self, clause: _Words) -> Replacement | None:
+        if self._denies(clause):
+            return "denies"
+        for gone, rest, come in self._swaps(clause):
+            if self._names(gone, rest, come):
+                return "replaces"
+        for subject, value, moved in self._moved(clause):
+            if self._had_other_value(subject, value, moved=moved):
+                return "gives_other_value"
+        return "gives_other_value" if self._aligned(clause) else None
+
+    # --- it is so no more
+
+    def _denies(self, clause: _Words) -> bool:
+        """Whether one of the two says of the other that it is not so, with all of its words."""
+        mine, denied = self._without_denial(clause)
+        theirs, denied_before = self._without_denial(self.old)
+        if denied == denied_before or denied + denied_before > 1:
+            return False
+        return len(mine) > 1 and _keys(mine) == _keys(theirs)
+
+    def _without_denial(self, words: _Words) -> tuple[_Words, int]:
+        """The words without what denies them, and how often they are denied."""
+        forms, count = self.forms, 0
+        keys = list(_keys(words))
+        kept = list(words)
+
+        def cut(form: tuple[str, ...]) -> bool:
+            at = _find(keys, form)
+            if at is None:
+                return False
+            del keys[at : at + len(form)], kept[at : at + len(form)]
+            return True
+
+        for form in forms.now:
+            cut(form)
+        ended = sum(cut(form) for form in forms.ends) > 0
+        for word in forms.negations:
+            while cut((word,)):
+                count += 1
+        count = max(count, int(ended))
+        if kept and kept[0].key in forms.stops and len(kept) > 1 and words[-1].key not in forms.stops:
+            kept, count = kept[1:], count + 1
+        kept = [word for word in kept if word.key not in ("do", "ever", "alway")]
+        while len(kept) > 1 and kept[0].key in forms.leads:
+            kept = kept[1:]
+        return tuple(kept), count
+
+    def _is_forgotten(self, clause: _Words) -> bool:
+        """Whether the old statement is about what the clause says is to be forgotten; one that has the value that is gone back to stays."""
+        topic = set(_keys(self._content(_forgotten(self.forms, clause))))
+        about = next((part for part in self.earlier.clauses if topic and topic <= set(_keys(part))), None)
+        if about is None:
+            return False
+        kept = next((value for other in self.new.clauses for value in self._returned(other)), None)
+        if kept is None:
+            return True
+        had_number = any(_is_number((word,)) for word in about)
+        return had_number == _is_number(kept) and _find(_keys(about), _keys(kept)) is None
+
+    def _returned(self, clause: _Words) -> Iterator[_Words]:
+        for form in self.forms.back:
+            at = _find(_keys(clause), form)
+            if at is not None and (value := self._thing(clause[at + len(form) :])[0]):
+                yield value
+
+    # --- one thing in place of another
+
+    def _swaps(self, clause: _Words) -> Iterator[tuple[_Words, _Words, _Words | None]]:
+        """What goes, the rest of the clause, and what comes if that is known."""
+        forms = self.forms
+        clause = self._without_now(clause)
+        keys = _keys(clause)
+        for form in (*forms.instead, *forms.but_not):
+            if at := _find(keys, form):
+                gone, behind = self._thing(clause[at + len(form) :])
+                yield gone, (*(word for word in clause[:at] if word.key != _COMMA), *behind), None
+        for at, word in enumerate(clause):
+            if word.key in forms.replaces:
+                yield self._replaced(clause[:at], clause[at + 1 :])
+            elif word.key in forms.moves:
+                yield from self._moved_from(clause, at)
+        for form in forms.drops:
+            if _find(keys, form) == 0:
+                gone, rest = self._thing(clause[len(form) :])
+                yield gone, rest, ()
+        for form in forms.gone:
+            if at := _find(keys, form):
+                yield clause[:at], clause[at + len(form) :], ()
+
+    def _replaced(self, before: _Words, behind: _Words) -> tuple[_Words, _Words, _Words | None]:
+        """The same of "X was replaced by Y", "we replaced X with Y" and "Y replaces X"; the parts before and behind the verb."""
+        by = next((place for place, word in enumerate(behind) if word.key in self.forms.by), None)
+        if before and before[-1].key in self.forms.copulas | _PASSIVE:
+            return self._content(before), behind[1:] if by == 0 else behind, None
+        if by:
+            come, rest = self._thing(behind[by + 1 :])
+            return behind[:by], (*before, *rest), come
+        gone, rest = self._thing(behind)
+        return gone, rest, before
+
+    def _moved_from(self, clause: _Words, verb: int) -> Iterator[tuple[_Words, _Words, _Words]]:
+        """The same of "we moved the app from X to Y"."""
+        origin = next(
+            (at for at in range(verb + 1, len(clause)) if clause[at].key in self.forms.origin), None
+        )
+        target = self._target(clause, origin + 1) if origin is not None else None
+        if origin is not None and target is not None:
+            come, rest = self._thing(clause[target[1] :])
+            yield clause[origin + 1 : target[0]], (*clause[:verb], *clause[verb + 1 : origin], *rest), come
+
+    def _without_now(self, words: _Words) -> _Words:
+        for form in self.forms.now:
+            at = _find(_keys(words), form)
+            if at is not None:
+                words = (*words[:at], *words[at + len(form) :])
+        return words
+
+    def _target(self, clause: _Words, start: int) -> tuple[int, int] | None:
+        """Where "to" stands behind `start`, and where what follows it begins."""
+        keys = _keys(clause)
+        for at in range(start, len(keys)):
+            for form in self.forms.to:
+                if keys[at : at + len(form)] == form and at + len(form) < len(keys):
+                    return at, at + len(form)
+        return None
+
+    def _thing(self, words: _Words) -> tuple[_Words, _Words]:
+        """The thing that `words` begin with, up to the next link, and the rest."""
+        stops = (self.forms.links | self.forms.limits | self.forms.origin) - {"a", "an"}
+        end = next((at for at, word in enumerate(words) if at and word.key in stops), len(words))
+        thing, rest = words[:end], words[end:]
+        for form in self.forms.now:
+            at = _find(_keys(thing), form)
+            if at is not None:
+                thing, rest = thing[:at], (*thing[at + len(form) :], *rest)
+        return thing, rest
+
+    def _content(self, words: Sequence[_Word]) -> _Words:
+        """Words without links and without verbs that anything is said with."""
+        forms = self.forms
+        left_out = forms.links | forms.neutral | forms.leads | forms.copulas | forms.moves | _PASSIVE | {"to"}
+        return tuple(word for word in words if word.key not in left_out)
+
+    def _names(self, gone: _Words, rest: _Words, come: _Words | None) -> bool:
+        """Whether the old statement is about what goes, and about nothing but what the rest of the new one says, too.
+
+        Of the new one's rest only what comes, one run of words, may be new.
+        """
+        forms = self.forms
+        gone = tuple(word for word in gone if word.key not in forms.links)
+        theirs = tuple(word for word in self.old if word.key not in forms.links)
+        at = _find(_keys(theirs), _keys(gone)) if gone else None
+        if at is None or not self._content(gone) or not forms.negations.isdisjoint(_keys(self.old)):
+            return False
+        remainder = list(_keys(self._content((*theirs[:at], *theirs[at + len(gone) :]))))
+        new_places: list[int] = []
+        for place, word in enumerate(rest):
+            if word.key in remainder:
+                remainder.remove(word.key)
+            elif self._content((word,)):
+                new_places.append(place)
+        if remainder:
+            return False
+        if come is not None:
+            return not new_places
+        in_one_run = not new_places or new_places[-1] - new_places[0] == len(new_places) - 1
+        return 0 < len(new_places) <= MOST_VALUE_WORDS and in_one_run
+
+    # --- another value
+
+    def _moved(self, clause: _Words) -> Iterator[tuple[_Words, _Words, bool]]:
+        """What is said to have got a new value, the value, and whether a verb says that it changed."""
+        forms, keys = self.forms, _keys(clause)
+        for at, word in enumerate(clause):
+            if word.key in forms.moves:
+                target = self._target(clause, at + 1)
+                if target is not None and not forms.origin.intersection(keys[at : target[0]]):
+                    value, rest = self._thing(clause[target[1] :])
+                    yield (*clause[:at], *clause[at + 1 : target[0]], *rest), value, True
+        for form in forms.back:
+            place = _find(keys, form)
+            if place is not None:
+                value, rest = self._thing(clause[place + len(form) :])
+                yield (*clause[:place], *rest), value, True
+        for form in forms.now:
+            place = _find(keys, form)
+            if place and forms.copulas.intersection(keys[place - 1 : place]):
+                behind = clause[place + len(form) :]
+                while behind and behind[0].key in forms.links:
+                    behind = behind[1:]
+                value, rest = self._thing(behind)
+                yield (*clause[: place - 1], *rest), value, False
+
+    def _had_other_value(self, subject: _Words, value: _Words, *, moved: bool) -> bool:
+        """Whether the old statement gives what the new one speaks of another value of the same sort."""
+        forms = self.forms
+        subject = self._content(subject)
+        if not value or not subject or not forms.negations.isdisjoint((*_keys(self.old), *_keys(subject))):
+            return False
+        remaining = list(_keys(subject))
+        places: list[int] = []
+        for place, word in enumerate(self.old):
+            if word.key in remaining:
+                remaining.remove(word.key)
+            elif self._content((word,)):
+                places.append(place)
+        if remaining or not places or places[-1] - places[0] != len(places) - 1:
+            return False
+        before = self.old[places[0] : places[-1] + 1]
+        relation = forms.links | forms.neutral | forms.copulas | forms.exclusive | forms.moves | {"to"}
+        if not places[0] or self.old[places[0] - 1].key not in relation:
+            return False
+        return self._fits(value, before, self.old[: places[0]], self.old[places[-1] + 1 :], moved=moved)
+
+    def _aligned(self, clause: _Words) -> bool:
+        """Whether both are one sentence but for one value, and the new one says that its value is a new one."""
+        forms = self.forms
+        mine, marked = list(clause), -1
+        for form in forms.now:
+            at = _find(_keys(mine), form)
+            if at is not None:
+                del mine[at : at + len(form)]
+                marked = at
+                break
+        if marked < 0 and not self.correction:
+            return False
+        while len(mine) > 1 and mine[0].key in forms.leads:
+            mine, marked = mine[1:], marked - 1
+        theirs = self.old
+        keys, others = _keys(mine), _keys(theirs)
+        if forms.negations.intersection((*keys, *others)):
+            return False
+        start = 0
+        while start < min(len(keys), len(others)) and keys[start] == others[start]:
+            start += 1
+        end = 0
+        while end < min(len(keys), len(others)) - start and keys[-1 - end] == others[-1 - end]:
+            end += 1
+        while start and _NUMBER.match(mine[start - 1].raw):
+            start -= 1  # the unit alone differs: "10 MB", "10 GB"
+        value, before = tuple(mine[start : len(mine) - end]), tuple(theirs[start : len(theirs) - end])
+        behind = tuple(mine[len(mine) - end :])
+        if not value or not before or forms.adds.intersection((*keys, *others)):
+            return False
+        if start == 0:
+            # "Bob is now the maintainer": of these there is one.
+            sole = any(word.key in forms.sole for word in behind[1:]) and behind[0].key in forms.copulas
+            return sole and marked >= len(value) and not any(map(_is_word, (*value, *before)))
+        if forms.copulas.intersection(_keys(behind)) or (marked > start and behind and marked < len(mine)):
+            return False
+        ahead = tuple(mine[:start])
+        verbs = forms.copulas | forms.neutral | forms.exclusive
+        return (0 < marked <= start or not verbs.isdisjoint(_keys(ahead))) and self._fits(
+            value, before, ahead, behind
+        )
+
+    def _fits(
+        self, value: _Words, before: _Words, ahead: _Words, behind: _Words, *, moved: bool = False
+    ) -> bool:
+        """Whether one thing has one such value: a number, a name or a word in the place of another one."""
+        forms = self.forms
+        label = 0
+        while (
+            label < min(len(value), len(before)) - 1
+            and value[label].key == before[label].key
+            and not _is_number(value[label:])
+        ):
+            label += 1
+        value, before = value[label:], before[label:]
+        if _keys(value) == _keys(before) or max(len(value), len(before)) > MOST_VALUE_WORDS:
+            return False
+        if forms.adds.intersection(_keys((*ahead, *behind))):
+            return False
+        numbers = _is_number(value), _is_number(before)
+        if all(numbers):
+            return self._one_unit(value, before) and bool(self._content((*ahead, *behind)))
+        if any(numbers) or any(word.key in ("and", "or") for word in (*value, *before)):
+            return False
+        relation = (forms.links | forms.neutral | forms.exclusive) - forms.copulas
+        value, before = (
+            tuple(word for word in words if word.key not in forms.links) for words in (value, before)
+        )
+        plain = [all(map(_is_word, words)) for words in (value, before)]
+        if all(plain):
+            one = len(value) == len(before) == 1 and not value[0].raw.endswith(_ADJECTIVES)
+            return one and any(word.key in forms.worded for word in (*ahead, *behind))
+        if any(map(_is_word, (*value, *before))):
+            return False  # a name in the place of a word is another matter
+        last = ahead[-1].key if ahead else ""
+        if any(word.key in forms.sole for word in (*ahead, *behind)):
+            return moved or not forms.copulas.isdisjoint(_keys(ahead[-2:]))
+        return last in relation and (moved or not forms.exclusive.isdisjoint(_keys(ahead)))
+
+    def _one_unit(self, value: _Words, before: _Words) -> bool:
+        """Whether both numbers count the same: one unit, units of one dimension, or one of them has none."""
+        if max(len(value), len(before)) > 2:
+            return False
+        mine, theirs = _unit(value), _unit(before)
+        return (
+            not mine
+            or not theirs
+            or mine == theirs
+            or any({mine, theirs} <= units for units in self.forms.units)
+        )
+
+
+def _is_number(words: _Words) -> bool:
+    return bool(words) and _NUMBER.match(words[0].raw) is not None
+
+
+def _unit(number: _Words) -> str:
+    """The unit of a number: the word behind it, or what stands at its end or beginning."""
+    count, *behind = number
+    if behind:
+        return behind[0].key.lower()
+    sign = re.search(r"[$\u20ac\u00a3\u00a5%]|(?<=\d)[^\W\d_]+$", count.raw)
+    return _stem(sign[0].lower()) if sign else ""
+
+
+def _is_word(word: _Word) -> bool:
+    return word.raw.islower() and not _is_code(word.raw)
