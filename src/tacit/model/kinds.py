@@ -119,7 +119,7 @@ BUILTIN: tuple[Kind, ...] = (
     ),
     Kind(
         name="fact", label="Fact", prefix="FACT", importance=0.5, half_life_days=180, description="how something is",
-        describes_code=True, is_symptom=True, action_worth=0.65, breadth=0.1,
+        describes_code=True, is_symptom=True, action_worth=1.0, breadth=0.1,
         actions=(("edit_code", 0.38), ("explain_code", 0.32), ("debug_investigate", 0.25), ("answer_question", 0.15)),
     ),
     Kind(
@@ -163,6 +163,8 @@ BUILTIN: tuple[Kind, ...] = (
     ),
 )  # fmt: skip
 DIGEST, TODO = "digest", "todo"
+UNSAID = "fact"
+"""The kind of a statement that does not say in so many words what it is: it may be anything, also a rule."""
 SESSION_NOTES: tuple[str, ...] = tuple(kind.name for kind in BUILTIN if kind.session_note)
 """Names of the kinds that Tacit itself writes for a session; users cannot add such kinds."""
 

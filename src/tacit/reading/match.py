@@ -24,7 +24,6 @@ so that three times as many pairs reach 0.5 as were judged needed: where half of
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,6 +31,7 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.classifier.matching import SITUATION_POWER, MatchModel, shipped_match
 from tacit.reading.commands import command_actions
+from tacit.reading.moments.places import glob_pattern
 from tacit.text.stemming import light_stem
 from tacit.text.tokens import OBJECT_PART
 
@@ -237,25 +237,3 @@ def object_stems(items: tuple[str, ...]) -> frozenset[str]:
             if len(word) > 2 or word[0] == "#":
                 stems.add(light_stem(word))
     return frozenset(stems)
-
-
-@lru_cache(maxsize=4096)
-def glob_pattern(pattern: str) -> re.Pattern[str]:
-    """A glob as a pattern: `**` any folders, `*` and `?` within one name; a bare name matches in any folder."""
-    pattern = pattern.replace("\\", "/").removeprefix("./")
-    out: list[str] = []
-    position = 0
-    while position < len(pattern):
-        if pattern.startswith("**/", position):
-            out.append("(?:[^/]+/)*")
-            position += 3
-        elif pattern.startswith("**", position):
-            out.append(".*")
-            position += 2
-        else:
-            char = pattern[position]
-            out.append("[^/]*" if char == "*" else "[^/]" if char == "?" else re.escape(char))
-            position += 1
-    body = "".join(out)
-    tail = "(?:/.*)?" if not pattern.endswith(("*", "/")) and "." not in pattern.rsplit("/", 1)[-1] else ""
-    return re.compile(f"(?:^|/){body}{tail}$")

@@ -27,6 +27,8 @@ PATH = lazy_regex(
     r")|(?:Dockerfile|Makefile|Justfile|justfile|Gemfile|Rakefile|Jenkinsfile|CHANGELOG|LICENSE|README)"
     r")(?![\w/\\])"
 )
+FILE_END = lazy_regex(rf"(?<=[^/.])\.{_EXT}$", re.IGNORECASE)
+"""The known ending of a file name."""
 _MAYBE_PATH = lazy_regex(r"[/\\]|\.\w|file|CHANGELOG|LICENSE|README")
 """Without one of these there is no PATH: far cheaper to look for."""
 _URL = lazy_regex(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"')\]]+", re.IGNORECASE)

@@ -18,7 +18,7 @@ from functools import lru_cache
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.commands import command_actions, split_commands
-from tacit.reading.match import glob_pattern
+from tacit.reading.moments.places import glob_pattern
 from tacit.text.lazy_regex import lazy_regex
 
 UNSPECIFIC_ACTIONS = frozenset(

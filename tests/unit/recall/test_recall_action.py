@@ -62,11 +62,11 @@ def test_writing_a_file_is_taken_for_making_a_new_one() -> None:
     assert relevance(calling(tool="edit", path="src/a.py"), trigger=header) == 0.0
 
 
-def test_what_only_describes_counts_less_than_what_prescribes() -> None:
+def test_what_tells_of_the_past_counts_less_and_what_may_be_a_rule_counts_as_one() -> None:
     asked = calling("git commit -m x")
     free = Trigger(actions=(("commit", 1.0),), maker="agent")
     assert relevance(asked, kind="decision", trigger=free) == pytest.approx(0.97)
-    assert relevance(asked, kind="fact", trigger=free) == pytest.approx(0.65 * 0.97)
+    assert relevance(asked, kind="fact", trigger=free) == pytest.approx(0.97)
     assert relevance(asked, kind="outcome", trigger=free) == pytest.approx(0.3 * 0.97)
 
 

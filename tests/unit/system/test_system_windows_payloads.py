@@ -20,7 +20,7 @@ from tacit.hosts.claude_code import ClaudeCode
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.model.signal import PromptSubmitted, ToolFailed, ToolFinished, ToolStarting
-from tacit.reading.match import glob_pattern
+from tacit.reading.moments.places import glob_pattern
 from tacit.session.projects import identify_project, last_name, project_id, relative_path
 from tacit.state.captured import Position
 from tacit.text.decoding import decode_text

@@ -30,6 +30,7 @@ _PROGRAM = lazy_regex(r"[A-Z_]+=\S*|[a-z./~][\w./~+-]*")
 _MARK = re.compile("\ue002(\\d+)\ue003")
 _REDIRECTION = lazy_regex(r"(?:\d|&)?>>?\s*(?:&\d|[^\s&|;]+)|(?<!<)<(?!<)\s*[^\s&|;]+")
 _SEPARATOR = lazy_regex(r"&&|\|\||[;\n|&]")
+_SUBCOMMAND = lazy_regex(r"[a-z][a-z-]+")
 _RUNS_ALIKE = frozenset({"time", "nohup", "nice", "timeout", "stdbuf", "command"})
 _SHOWS = frozenset({"-q", "--quiet", "--silent", "--verbose", "--progress", "--no-progress", "--color", "--no-color"})  # fmt: skip
 _MESSAGE = "--message"
@@ -59,6 +60,22 @@ def _is_command(span: str) -> bool:
 def runs_again(commands: tuple[Command, ...], line: str) -> bool:
     """Whether a command line runs all of `commands`; each exactly as it is."""
     return bool(commands) and set(commands) <= set(exact_commands(line))
+
+
+def warned_of(statement: str, command: Command) -> str:
+    """The command if `statement` speaks against it: it names the program as code, and says "don't", "never" or the like of the subcommand; else ""."""
+    if len(command) < 2 or not _SUBCOMMAND.fullmatch(command[1]):
+        return ""
+    program, subcommand = command[0], re.escape(command[1])
+    if program not in statement or command[1] not in statement:
+        return ""
+    as_code = re.search(rf"`{re.escape(program)}[ `]", statement)
+    against = re.search(
+        rf"\b(?:don'?t|do not|never|not|no|avoid|without|instead of|nicht|nie|kein\w*|ne|jamais|no|nunca|non|mai|não)\s+(?:\w+\s+)?`?(?:{re.escape(program)} )?{subcommand}\b",
+        statement,
+        re.IGNORECASE,
+    )
+    return f"{program} {command[1]}" if as_code and against else ""
 
 
 @lru_cache(maxsize=256)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
+from tacit.reading.terms import find_paths
 from tacit.text.lazy_regex import lazy_regex
 
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -50,6 +52,29 @@ FOLDER = lazy_regex(
     r"(?<![\w/])(?!(?:current|working|parent|old|new|root|same|home|every|each|this|that|temp\w*|session|project|\w+ing) )`?([\w.-]+)`? (?:folder|directory|dir)(?!\w)|(?:folder|directory|dir) `?([\w./-]+)",
     re.IGNORECASE,
 )
+
+
+_GLOB = lazy_regex(
+    r"(?<![\w/*.])(?:(?=[\w@.+/-]*\*)(?:[\w@.+*-]+/)+[\w@.+*-]*[\w*]|\*\.[A-Za-z]\w{0,9}(?:\.\w{1,9})?)(?![\w*])"
+)
+_ORDERS = lazy_regex(
+    r"\b(?:never|don'?t|do not|must|always|should|avoid|forbidden|frozen|read-only|generated|careful|ask|instead"
+    r"|nie|niemals|immer|muss|müssen|jamais|toujours|doit|nunca|siempre|debe|mai|sempre|deve|sempre)\b",
+    re.IGNORECASE,
+)
+_REPORTS = lazy_regex(
+    r"\W*(?:we |i |has |have |was |were )*(?:[a-z]+ly )?(?:added|removed|fixed|changed|moved|renamed|refactored|implemented|updated|replaced|created|introduced|extracted"
+    r"|split|rewrote|wrote|built|made|migrated|deleted|resolved|converted|switched|tested|reviewed|merged)\b(?! (?:is|are|in)\b)",
+    re.IGNORECASE,
+)
+_EXAMPLE = lazy_regex(
+    r"\b(?:such as|for example|for instance|e\.g\.|like|see|wie|z\. ?B\.|zum Beispiel|par exemple|por ejemplo)[,:]? `?[^\s`]+`?",
+    re.IGNORECASE,
+)
+_EVERYWHERE = frozenset({
+    "readme", "readme.md", "changelog", "changelog.md", "license", "package.json", "pyproject.toml", "cargo.toml", "go.mod", "makefile", "justfile", "dockerfile",
+    "tsconfig.json", "index.ts", "index.js", "index.html", "main.py", "main.go", "main.rs", "mod.rs", "lib.rs", "app.py", "__init__.py", "claude.md", "agents.md", "setup.py", ".env",
+})  # fmt: skip
 
 
 def kinds_said(text: str, *, words: bool = False) -> tuple[str, ...]:
@@ -101,12 +126,60 @@ def parts_of(path: str) -> frozenset[str]:
 
 def touches(pattern: str, path: str) -> bool:
     """Whether `path` is what `pattern` names: that file, or anything in that folder, wherever it lies."""
-    return bool(_compiled(pattern).search(path.replace("\\", "/").lower()))
+    plain = path.replace("\\", "/").lower()
+    if pattern.endswith("/"):
+        return bool(glob_pattern(pattern + "**").search(plain.rstrip("/") + "/"))
+    return bool(glob_pattern(pattern).search(plain))
 
 
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    anchored = pattern.startswith("/")
-    body = re.escape(pattern.strip("/")).replace(r"\*", "[^/]*")
-    tail = "(?:/|$)" if pattern.endswith("/") else "$"
-    return re.compile((rf"^/{body}" if anchored else rf"(?:^|/){body}") + tail)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedPlaces:
+    """The files that a statement names by their path, by name or by a glob, and the folders; patterns for `touches`.
+
+    `orders` = it orders or warns; what only says what is there says nothing to who looks.
+    """
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    orders: bool = False
+
+
+@lru_cache(maxsize=4096)
+def named_places(statement: str) -> NamedPlaces:
+    """The places that `statement` names.
+
+    What tells of work that was done, and what is named as an example, names nothing. A file that every project has, and that is named without its folder, is named in passing. A folder counts only where the statement
+    orders or warns: a statement that says what lies there is not for every change in it.
+    """
+    if _REPORTS.match(statement):
+        return NamedPlaces()
+    plain = _EXAMPLE.sub(" ", statement)
+    patterns = [path_pattern(path) for path in (*find_paths(plain), *_GLOB.findall(plain))]
+    orders = _ORDERS.search(statement) is not None
+    return NamedPlaces(
+        files=tuple(name for name in patterns if not name.endswith("/") and name not in _EVERYWHERE),
+        folders=tuple(name for name in patterns if orders and name.endswith("/") and "/" in name.strip("/")),
+        orders=orders,
+    )
+
+
+@lru_cache(maxsize=4096)
+def glob_pattern(pattern: str) -> re.Pattern[str]:
+    """A glob as a pattern: `**` any folders, `*` and `?` within one name; a bare name matches in any folder."""
+    pattern = pattern.replace("\\", "/").removeprefix("./")
+    out: list[str] = []
+    position = 0
+    while position < len(pattern):
+        if pattern.startswith("**/", position):
+            out.append("(?:[^/]+/)*")
+            position += 3
+        elif pattern.startswith("**", position):
+            out.append(".*")
+            position += 2
+        else:
+            char = pattern[position]
+            out.append("[^/]*" if char == "*" else "[^/]" if char == "?" else re.escape(char))
+            position += 1
+    body = "".join(out)
+    tail = "(?:/.*)?" if not pattern.endswith(("*", "/")) and "." not in pattern.rsplit("/", 1)[-1] else ""
+    return re.compile(f"(?:^|/){body}{tail}$")

@@ -30,6 +30,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST
 from tacit.model.query import Query
 from tacit.reading.commands import PROGRAMS, split_commands
+from tacit.reading.terms import FILE_END
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import light_stem
 from tacit.text.stop_words import ERROR_STOP_WORDS, FUNCTION_WORDS
@@ -64,7 +65,6 @@ _TOKEN = lazy_regex(r"[\w@./~-]*\w")
 _PART = lazy_regex(r"[^\W\d_]+|\d+")
 _CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAMED = lazy_regex(r"[A-Za-z].*\d|\d.*[A-Za-z]|\w_\w|[a-z0-9][A-Z]", re.DOTALL)
-_FILE_END = lazy_regex(r"(?<=[^/.])\.(?:[a-z]{1,4}|[a-z]\w{0,4}\d?)$", re.IGNORECASE)
 _VERSION = lazy_regex(r"v?\d+\w?(?:[.-]\d+)*\w?|utf-?\d+")
 _SPAN = lazy_regex(r"`([^`\n]{3,80})`")
 _CLASS = lazy_regex(r"[A-Z]\w*(?:Error|Exception|Warning)$")
@@ -124,7 +124,7 @@ _TASK_RUNNERS = frozenset(
 _LOOKS = frozenset({
     "grep", "rg", "ag", "ls", "cat", "head", "tail", "sed", "awk", "find", "fd", "wc", "tree", "stat", "file", "jq", "which", "diff", "rm", "mv", "cp", "mkdir", "touch",
 })  # fmt: skip
-"""Programs that look at files or move them: what their command line names did not fail."""
+"""Programs that look at files or move them: neither what they are given nor what they print tells why something failed."""
 _BROAD_WORDS = PROGRAMS | frozenset({
     "python", "typescript", "javascript", "go", "rust", "java", "kotlin", "ruby", "php", "swift", "bash", "node", "sql", "html", "css", "yaml", "gcc", "linux", "gradlew",
     "windows", "macos", "ubuntu", "docker", "server", "client",
@@ -268,8 +268,8 @@ class _Names:
 
     def _read_name(self, token: str, lower: str, group: str) -> None:
         """Add a path or module by its last two parts, an identifier as it is, and the words in it."""
-        parts = [part for part in re.split(r"[/.]", _FILE_END.sub("", lower)) if part]
-        is_file = bool(_FILE_END.search(lower))
+        parts = [part for part in re.split(r"[/.]", FILE_END.sub("", lower)) if part]
+        is_file = bool(FILE_END.search(lower))
         if len(parts) > 1 and (is_file or "/" not in lower) and parts[-1] not in _GENERIC:
             self.add("/".join(parts[-2:]), NAME, group)
         elif is_file and parts and parts[-1] not in _GENERIC:
@@ -297,15 +297,15 @@ def _names_of_memory(content: str) -> Names:
 
 @lru_cache(maxsize=64)
 def _names_of_failure(text: str) -> Names:
-    """What a failure names. What stands in the command line alone says where, and counts half unless it is a name; the search for a thing names it in passing."""
+    """What a failure names. What stands in the command line alone says where, and counts half unless it is a name. What a search prints is what it found."""
     command_line, _, error = text.partition("\n")
     names = _Names()
+    commands = split_commands(command_line)
+    if commands and all(command.split(" ", 1)[0] in _LOOKS for command in commands):
+        return names.found
     for port in _PORT.findall(error):
         names.add(port, NUMBER)
     names.read(_PLACE.sub(" ", error))
-    commands = split_commands(command_line)
-    if not commands or commands[0].split(" ", 1)[0] in _LOOKS:
-        return names.found
     of_line = _Names()
     for command in commands:
         program, _, subcommand = command.partition(" ")

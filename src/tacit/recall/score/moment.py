@@ -3,20 +3,25 @@
 In: a query and a candidate. Out: of a rule relevance 1 at the call that the words name, and, for what they forbid, already at the
 prompt that orders it and at the call that mostly comes right before; 0 at every other call. Of a known failure relevance 1 before
 the very command that it opens with runs again, 0 at every other command. None where the words name no moment.
+What names the very file, folder or command of a call, and no moment, has NAMED_RELEVANCE there.
 """
 
 from __future__ import annotations
 
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import Kind
+from tacit.model.kinds import DIGEST, UNSAID, Kind
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.reading.moments.calls import CallFacts, acts_of_keys, fit_of, is_asked, read_call_facts
-from tacit.reading.moments.failures import failing_commands, runs_again
+from tacit.reading.moments.failures import failing_commands, runs_again, warned_of
 from tacit.reading.moments.moment import Moment
+from tacit.reading.moments.places import named_places, touches
 from tacit.reading.moments.rules import read_moments
 from tacit.recall.stage import MOMENT, Judgment
+
+NAMED_RELEVANCE = 0.8
+"""Of a memory that names the very file, folder or command: below a rule that says when it applies."""
 
 
 def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | None:
@@ -34,13 +39,31 @@ def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | N
         act_ordered = bool(acts) and any(is_asked(moment, acts) for moment in _moments_of(memory, kind))
         return (1.0, (MOMENT,)) if act_ordered else None
     if query.surface is Surface.ACTION and query.call is not None:
-        return _judge_call(read_call_facts(query.call), memory, _moments_of(memory, kind))
+        facts = read_call_facts(query.call)
+        judged = _judge_call(facts, memory, _moments_of(memory, kind))
+        if (judged is None or not judged[0]) and (named := _named_in(memory, facts, finished=query.finished)):
+            return NAMED_RELEVANCE, (f"names {named}",)
+        return judged
     return None
 
 
+def _named_in(memory: Memory, facts: CallFacts, *, finished: bool) -> str:
+    """The file, glob, folder or command of a call that the words of a memory name; "" = none. Said after the call, it comes too late."""
+    if finished or memory.kind == DIGEST or (memory.trigger.paths and memory.trigger.maker != "local"):
+        return ""
+    places = named_places(memory.content)
+    touched = (*facts.changed, *facts.removed)
+    read = facts.read if places.orders else ()
+    for patterns, paths in ((places.files, (*touched, *read)), (places.folders, touched)):
+        for pattern in patterns:
+            if any(touches(pattern, path) for path in paths):
+                return pattern
+    return next((name for command in facts.commands if (name := warned_of(memory.content, command))), "")
+
+
 def _moments_of(memory: Memory, kind: Kind) -> list[Moment]:
-    """The moments that count: how something is done is an order only where the statement is a rule."""
-    is_rule = kind.standing and not kind.is_result
+    """The moments that count: how something is done is an order only where the statement is a rule, or may be one."""
+    is_rule = (kind.standing or kind.name == UNSAID) and not kind.is_result
     return [moment for moment in read_moments(memory.content) if is_rule or not moment.way]
 
 
