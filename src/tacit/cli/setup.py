@@ -69,7 +69,7 @@ def install(
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.daemon.launcher import launcher_problem
     from tacit.errors import NotFound
-    from tacit.hosts.install import HOSTS, detect, found_clients, installed, plan
+    from tacit.hosts.install import HOSTS, detect, found_clients, installed, plan, switched_off
 
     place = current_context()
     hosts_found = {program.name: program for program in detect(place.user_home, place.search_path)}
@@ -104,10 +104,13 @@ def install(
     settled = "" if dry_run or project or (as_json and not writer) else settle_writer(names, named=writer)
     if settled and not as_json:
         print_line(settled)
+    here = root or _project_root(cwd)
     waiting = {
-        name: installed(name, user_home=place.user_home, project_root=root, home=place.home).waiting
-        for name in (() if dry_run else names)
+        name: " ".join(switched_off(name, user_home=place.user_home, project_root=here)) for name in names
     }
+    for name in () if dry_run else names:
+        status = installed(name, user_home=place.user_home, project_root=root, home=place.home)
+        waiting[name] = " ".join(filter(None, (waiting[name], status.waiting)))
     if as_json:
         report = _report(plans, versions=versions, written=written)
         for told in report["hosts"]:

@@ -246,7 +246,7 @@ def _host_line(facts: HostFacts) -> str:
         case "not connected":
             return f"not connected; `tacit install {facts['host']}` connects it"
         case "installed":
-            return "connected"
+            return "in place, but see below" if facts["problems"] else "connected"
         case other:
             return other
 

@@ -90,14 +90,14 @@ class GeminiSettings:
         return None if remaining is None else self._hooks.remove(remaining)
 
     def unread(self, path: Path, text: str) -> str:
-        """Say why Gemini CLI would not run the hooks in this file; "" when it does.
+        """Say why Gemini CLI would not start with this file; "" when it does.
 
         It allows comments, but does not start if there is a trailing comma or a byte order mark (measured on 0.61.0).
         """
         if text.startswith("\ufeff"):
             return f"Gemini CLI does not start with {path}: it begins with a byte order mark. Save it as UTF-8 without one."
         try:
-            settings = jsonc.read(text, path=path)
+            jsonc.read(text, path=path)
         except HostError:
             return ""  # the edit of the file reports it
         try:
@@ -105,15 +105,6 @@ class GeminiSettings:
         except ValueError as error:
             line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
             return f"Gemini CLI does not start with {path}{line}: it takes no comma behind the last entry. Take it out."
-        enabled = jsonc.find(settings, ("hooksConfig", "enabled"))
-        if enabled is not None and enabled.value is False:
-            return f"Gemini CLI runs no hooks: hooksConfig.enabled is false in {path}. Set it to true."
-        disabled = jsonc.find(settings, ("hooksConfig", "disabled"))
-        if disabled is not None and any(item.value == HOOK_NAME for item in disabled.items):
-            return (
-                f"Gemini CLI does not run the hook {HOOK_NAME!r}: hooksConfig.disabled in {path} names it. "
-                "`/hooks enable tacit` in Gemini CLI switches it on."
-            )
         return ""
 
 

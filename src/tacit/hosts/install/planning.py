@@ -19,6 +19,7 @@ from tacit.errors import HostError, NotFound
 from tacit.hosts.install import claude, codex, copilot, cursor, files, gemini, mcp_clients, opencode
 from tacit.hosts.install.files import FileEdit, InstallPlan, is_link, read_text
 from tacit.hosts.install.hook_settings import HookSettings
+from tacit.hosts.install.switches import switched_off
 from tacit.hosts.install.target import Target, describe_age
 
 HOSTS = ("claude-code", "opencode", "codex", "gemini", "copilot", "cursor")
@@ -202,9 +203,17 @@ def _without_ours(target: Target, current: str | None, before: OriginalFile | No
 
 
 def installed(
-    host: str, *, user_home: Path, project_root: Path | None = None, home: Home, launcher: Path | None = None
+    host: str,
+    *,
+    user_home: Path,
+    project_root: Path | None = None,
+    home: Home,
+    launcher: Path | None = None,
+    session_root: Path | None = None,
 ) -> HostStatus:
     """Say what of ours is in the host's files. A malformed file is a problem in the answer, not an error.
+
+    `session_root` = the project of a session, whose settings hold beside those of the user.
 
     Raises:
         NotFound: unknown host.
@@ -232,6 +241,12 @@ def installed(
         problems.append(f"The installation is {state}: run `tacit install {host}` again.")
     if state != "absent" and not launcher.exists():
         problems.append(f"The launcher {launcher} is missing: run `tacit install {host}` again.")
+    problems += switched_off(
+        host,
+        user_home=user_home,
+        project_root=project_root or session_root,
+        connected=state != "absent",
+    )
     waiting = ""
     if host == "codex" and state != "absent":
         trusted = codex.trust_of_hooks(user_home=user_home, project_root=project_root, launcher=launcher)
@@ -247,7 +262,7 @@ def installed_for(host: str, *, user_home: Path, project_root: Path, home: Home)
     Raises:
         NotFound: unknown host.
     """
-    of_user = installed(host, user_home=user_home, home=home)
+    of_user = installed(host, user_home=user_home, home=home, session_root=project_root)
     if of_user.state != "absent" or (
         host in mcp_clients.CLIENTS and not mcp_clients.CLIENTS[host].project_file
     ):
