@@ -6,7 +6,6 @@ is wrong with our own files is told elsewhere.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -23,14 +22,19 @@ PLUGIN = "tacit@"
 """How the name of our plugin begins; the name of a marketplace follows."""
 
 
-def machine_folder(host: str) -> Path:
-    """The folder in which an administrator keeps the settings of a host."""
-    name = {"claude-code": "ClaudeCode", "gemini": "GeminiCli"}.get(host, host)
-    if sys.platform == "darwin":
-        return Path("/Library/Application Support") / name
-    if sys.platform == "win32":
-        return Path(os.environ.get("PROGRAMFILES" if host == "claude-code" else "PROGRAMDATA", "C:/")) / name
-    return Path("/etc") / {"claude-code": "claude-code", "gemini": "gemini-cli"}.get(host, host)
+_MACHINE = {
+    "claude-code": {
+        "darwin": "/Library/Application Support/ClaudeCode",
+        "win32": "C:/Program Files/ClaudeCode",
+        "": "/etc/claude-code",
+    },
+    "gemini": {
+        "darwin": "/Library/Application Support/GeminiCli",
+        "win32": "C:/ProgramData/gemini-cli",
+        "": "/etc/gemini-cli",
+    },
+}
+"""The folders in which an administrator keeps the settings of a host, by system."""
 
 
 def switched_off(
@@ -48,9 +52,10 @@ def switched_off(
         user_home: the user's home folder.
         project_root: the project whose settings hold, too; None = none is known.
         connected: whether our hooks are in its settings; if not, only our plugin can be switched off.
-        machine: the folder of the administrator's settings; default `machine_folder`.
+        machine: the folder of the administrator's settings; default: that of this system.
     """
-    machine = machine or machine_folder(host)
+    folders = _MACHINE.get(host, {})
+    machine = machine or Path(folders.get(sys.platform, folders.get("", "/etc")))
     told: Iterable[str] = ()
     if host == "claude-code":
         told = _claude_code(user_home, project_root, machine, connected=connected)
