@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.capture.bootstrap.decisions import read_decision
-from tacit.capture.bootstrap.git_objects import head_of, walk
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
 from tacit.capture.bootstrap.readme import read_readme
 from tacit.capture.transcripts.claude_code import read_claude_code
@@ -130,20 +129,3 @@ def test_no_manifest_breaks_its_reader(name: str, text: str) -> None:
     with suppress(InvalidPayload):
         for line in read_manifest(name, text):
             assert line.content.strip()
-
-
-@CALM
-@given(st.binary(max_size=300), st.binary(max_size=400))
-def test_no_bytes_break_the_reader_of_commits(packed: bytes, index: bytes) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        packs = root / ".git" / "objects" / "pack"
-        packs.mkdir(parents=True)
-        (root / ".git" / "HEAD").write_text("0" * 40)
-        (packs / "pack-1.pack").write_bytes(packed)
-        (packs / "pack-1.idx").write_bytes(
-            b"\xfftOc\x00\x00\x00\x02" + b"\x00\x00\x00\x01" * 256 + bytes(20) + index
-        )
-        head = head_of(root)
-        assert head is not None
-        assert list(walk(head)) == []

@@ -1,6 +1,7 @@
 """The branch of a folder, for recall and capture. In: a project. Out: which memories may appear there, and the branch to bind new ones to.
 
-HEAD, one small file, is read each time; the branches that count as merged are cached for a minute. This module runs no program and reads no history.
+HEAD, one small file, is read each time; the branches that count as merged are asked of git when a folder is first seen, and again when the references of its
+repository changed, at most once a minute. This module reads no history.
 `tacit.capture.branches` does that in the background, and its result is stored here with `note`.
 """
 
@@ -13,7 +14,15 @@ from tacit.model.memory import LearnedOn
 from tacit.model.query import NO_BRANCH, BranchView
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store
-from tacit.session.branches import WorkTree, branch_at, commit_at, head_branch, stand_of, work_tree_of
+from tacit.session.branches import (
+    WorkTree,
+    branch_at,
+    commit_at,
+    head_branch,
+    refs_changed_at,
+    stand_of,
+    work_tree_of,
+)
 from tacit.state.registry import BRANCHES
 
 if TYPE_CHECKING:
@@ -30,7 +39,7 @@ class Branches:
         self._store = store
         self._clock = clock
         self._lock = Lock()
-        self._trees: dict[str, tuple[float, WorkTree | None]] = {}
+        self._trees: dict[str, tuple[float, tuple[str, ...], WorkTree | None]] = {}
         self._seen: dict[str, BranchesSeen] = {}
         self._looked: dict[str, tuple[str, ...]] = {}
 
@@ -81,10 +90,11 @@ class Branches:
         with self._lock:
             kept = self._trees.get(root)
             if kept is not None and now - kept[0] < KEPT_MS:
-                return kept[1]
-        tree = work_tree_of(root)
+                return kept[2]
+        changed = refs_changed_at(root)
+        tree = kept[2] if kept is not None and kept[1] == changed else work_tree_of(root)
         with self._lock:
             if len(self._trees) >= MAX_KEPT:
                 self._trees.clear()
-            self._trees[root] = (now, tree)
+            self._trees[root] = (now, changed, tree)
         return tree

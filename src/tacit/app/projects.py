@@ -11,24 +11,35 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from threading import Lock, RLock
 
 from tacit.app.branches import Branches
-from tacit.app.git_index import FIRST_LOOK_BYTES, MAX_INDEX_BYTES, listed_files, tracked_files
 from tacit.errors import InvalidInput
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, path_scopes, project_scope
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store
 from tacit.reading.languages import check_language, language_of
 from tacit.session.former_projects import former_id
-from tacit.session.projects import identify_project, is_user_folder, project_id, relative_path
+from tacit.session.projects import (
+    git_at,
+    identify_project,
+    is_user_folder,
+    project_id,
+    relative_path,
+    resolve_folder,
+)
 from tacit.state.registry import LANGUAGES
+from tacit.system.git import TIMEOUT_S
 
 CACHE_MS = 60_000
 REAL_MS = 2_000.0
 MAX_CACHED = 256
 LANGUAGE_SHARE = 0.1
+MOST_LISTED = 500
+FIRST_LOOK_S = 0.3
+"""How long git may take to list a project's files while somebody waits."""
 FORMER_SESSIONS = 1_000
 """So many of the newest sessions are asked in which folders an earlier version worked."""
 SEVERAL = "several"
@@ -304,7 +315,7 @@ class Projects:
         if cached is not None:
             return cached
         languages = LANGUAGES.read(self._store, project.id) or _languages_at(
-            project.root, most_bytes=FIRST_LOOK_BYTES
+            project.root, timeout_s=FIRST_LOOK_S
         )
         with self._lock:
             self._languages[project.id] = languages
@@ -312,7 +323,7 @@ class Projects:
 
     def read_languages(self, project: ProjectRecord) -> tuple[str, ...]:
         """Count the languages of the project's files, and keep the answer."""
-        languages = _languages_at(project.root, most_bytes=MAX_INDEX_BYTES)
+        languages = _languages_at(project.root, timeout_s=TIMEOUT_S)
         LANGUAGES.write(self._store, languages, project.id)
         with self._lock:
             self._languages[project.id] = languages
@@ -397,14 +408,31 @@ class Projects:
         return tuple(dict.fromkeys(relative_path(path, root=project.root, cwd=cwd) for path in paths))
 
 
-def _languages_at(root: str, *, most_bytes: int) -> tuple[str, ...]:
+def _languages_at(root: str, *, timeout_s: float) -> tuple[str, ...]:
     """Languages of a tenth or more of the files that git tracks at `root`, else of those in the folder itself."""
     if not root:
         return ()
-    names = tracked_files(root, most_bytes=most_bytes) or listed_files(root)
+    names = tracked_files(root, timeout_s=timeout_s) or _listed_files(root)
     counts = Counter(language for name in names if (language := language_of(name)))
     total = sum(counts.values())
     return tuple(sorted(name for name, n in counts.items() if n >= total * LANGUAGE_SHARE))
+
+
+def tracked_files(root: str, *, timeout_s: float) -> tuple[str, ...]:
+    """The paths that git tracks in the work tree at `root`; of very many the first ones."""
+    git = git_at(resolve_folder(root))
+    listed = git.ask("ls-files", "-z", timeout_s=timeout_s, cut=True) if git is not None else None
+    return tuple((listed or b"").decode("utf-8", "replace").split("\0")[:-1])
+
+
+def _listed_files(root: str) -> tuple[str, ...]:
+    """Names of the files that lie in `root` itself, `MOST_LISTED` entries at most; () where it cannot be read."""
+    try:
+        with os.scandir(root) as entries:
+            names = [entry.name for entry in islice(entries, MOST_LISTED) if entry.is_file()]
+    except (OSError, ValueError):
+        return ()
+    return tuple(sorted(name for name in names if not name.startswith(".")))
 
 
 def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:

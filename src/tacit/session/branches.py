@@ -1,4 +1,6 @@
-"""The branch that is checked out in a work tree. In: a project's root. Out: its name. Reads a few small files of git; never runs git.
+"""The branch that is checked out in a work tree. In: a project's root. Out: its name.
+
+HEAD, one small file, is read by itself, since this happens before every prompt; git is asked where the file does not tell. All else is asked of git.
 
 The default branch is the one that `origin` names, else `main` or `master`. `develop` and `trunk` are treated like the default branch. If the default
 branch is not known, no branch counts as unmerged. During a rebase, the branch that is being rebased counts as checked out.
@@ -12,20 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.session.projects import Checkout, find_checkout
+from tacit.system.git import Git
 from tacit.text.lazy_regex import lazy_regex
 
 SHARED = ("main", "master", "trunk", "develop")
 """Branches that count as merged wherever they exist, because teams merge their work into them."""
 _DEFAULTS = ("main", "master")
-_HEADS, _REMOTE = "refs/heads/", "refs/remotes/origin/"
+_HEADS, _REMOTE, _REMOTES = "refs/heads/", "refs/remotes/origin/", "refs/remotes/"
 _NOT_IN_FILES = "refs/heads/.invalid"
-"""The content of HEAD in a repository with the `reftable` format, which is not read here."""
+"""The content of HEAD in a repository with the `reftable` format: git knows more."""
 _NAME = lazy_regex(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]{0,199}")
 """Source: git-check-ref-format(1)."""
 _REBASES = ("rebase-merge/head-name", "rebase-apply/head-name")
 _MAX_REF_BYTES = 4_096
-OBJECT_ID = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-"""The id of an object of git, by SHA-1 or SHA-256."""
+HEAD_S = 0.5
+"""How long git may take to tell HEAD, while a prompt waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +37,13 @@ class WorkTree:
 
     Attributes:
         checkout: its folders; both git folders are set.
+        git: what answers for it.
         shared: the names of the default branch and of the other branches that count as merged; empty = the default branch is not known.
         remote: whether the repository has a remote. If so, a branch counts as merged when the remote has merged it.
     """
 
     checkout: Checkout
+    git: Git
     shared: tuple[str, ...]
     remote: bool
 
@@ -48,15 +53,17 @@ def work_tree_of(root: str | Path) -> WorkTree | None:
     checkout = find_checkout(Path(root)) if root else None
     if checkout is None or checkout.own is None or checkout.common is None:
         return None
-    remote = has_remotes(checkout.common)
-    try:
-        default = default_branch(checkout.common, remote=remote)
-    except OSError:
-        default = ""
-    if not default:
-        return WorkTree(checkout=checkout, shared=(), remote=remote)
-    shared = (default, *(name for name in SHARED if name != default))
-    return WorkTree(checkout=checkout, shared=shared, remote=remote)
+    git = Git(folder=checkout.own, work_tree=checkout.root)
+    refs = git.refs(_REMOTES, *(f"{_HEADS}{name}" for name in _DEFAULTS)) or {}
+    remote = any(name.startswith(_REMOTES) for name in refs) or "[remote " in small_text(
+        checkout.common / "config"
+    )
+    named = refs.get(f"{_REMOTE}HEAD", ("", ""))[1].removeprefix(_REMOTE)
+    default = next(
+        (name for name in (named, *_DEFAULTS) if name and merged_ref(name, remote=remote) in refs), ""
+    )
+    shared = (default, *(name for name in SHARED if name != default)) if default else ()
+    return WorkTree(checkout=checkout, git=git, shared=shared, remote=remote)
 
 
 def branch_at(tree: WorkTree) -> str:
@@ -67,13 +74,13 @@ def branch_at(tree: WorkTree) -> str:
 
 def commit_at(tree: WorkTree, branch: str) -> str:
     """The commit at the tip of a local branch, or ""."""
-    checkout = tree.checkout
-    if checkout.own is None or checkout.common is None:
-        return ""
-    try:
-        return resolve_ref(checkout.common, checkout.own, _HEADS + branch)
-    except OSError:
-        return ""
+    return (tree.git.refs(_HEADS + branch) or {}).get(_HEADS + branch, ("", ""))[0]
+
+
+def default_tip(tree: WorkTree) -> str:
+    """The newest commit known of the default branch, or "". With a remote called `origin` that is what was fetched: what stands there was pushed or merged."""
+    ref = merged_ref(tree.shared[0], remote=tree.remote) if tree.shared else ""
+    return (tree.git.refs(ref) or {}).get(ref, ("", ""))[0] if ref else ""
 
 
 def stand_of(tree: WorkTree) -> tuple[str, ...]:
@@ -82,8 +89,24 @@ def stand_of(tree: WorkTree) -> tuple[str, ...]:
     if common is None:
         return ()
     refs = (merged_ref(name, remote=tree.remote) for name in tree.shared)
-    files = (common / "packed-refs", *(common / ref for ref in refs))
+    files = (common / "packed-refs", common / "reftable" / "tables.list", *(common / ref for ref in refs))
     return head_branch(tree.checkout), *map(_changed_at, files)
+
+
+def refs_changed_at(root: str) -> tuple[str, ...]:
+    """A value that changes when a branch of the repository at `root` is made, moved or removed, or its remotes change."""
+    checkout = find_checkout(Path(root)) if root else None
+    if checkout is None or checkout.common is None:
+        return ()
+    names = (
+        "config",
+        "packed-refs",
+        "refs/heads",
+        "refs/remotes/origin",
+        "refs/remotes/origin/HEAD",
+        "reftable/tables.list",
+    )
+    return str(checkout.own), *(_changed_at(checkout.common / name) for name in names)
 
 
 def _changed_at(file: Path) -> str:
@@ -99,6 +122,10 @@ def head_branch(checkout: Checkout) -> str:
     if own is None:
         return ""
     head = small_text(own / "HEAD")
+    if head == f"ref: {_NOT_IN_FILES}" or (own / "HEAD").is_symlink():
+        git = Git(folder=own, work_tree=checkout.root)
+        answer = git.ask("symbolic-ref", "--quiet", "HEAD", timeout_s=HEAD_S) or b""
+        head = f"ref: {answer.decode('utf-8', 'replace').strip()}" if answer else ""
     if not head.startswith("ref:"):
         head = next((text for name in _REBASES if (text := small_text(own / name))), "")
     name = head.removeprefix("ref:").strip()
@@ -111,69 +138,9 @@ def is_branch_name(name: str) -> bool:
     return bool(_NAME.fullmatch(name)) and ".." not in name
 
 
-def has_remotes(common: Path) -> bool:
-    """Whether the repository has or had a remote."""
-    config = common / "config"
-    try:
-        named = config.is_file() and "[remote " in config.read_text("utf-8", "replace")
-    except OSError:
-        named = False
-    return named or (common / "refs" / "remotes").is_dir()
-
-
 def merged_ref(name: str, *, remote: bool) -> str:
     """The reference that says what is merged into the branch `name`: with a remote the fetched branch, else the local one."""
     return f"{_REMOTE if remote else _HEADS}{name}"
-
-
-def default_branch(common: Path, *, remote: bool) -> str:
-    """The name of the default branch of a repository; "" if none is known.
-
-    Args:
-        common: the git folder that all work trees share.
-        remote: whether the repository has a remote.
-
-    Raises:
-        OSError: if a file of git cannot be read.
-    """
-    head = small_text(common / _REMOTE / "HEAD").removeprefix("ref:").strip() if remote else ""
-    named = (head.removeprefix(_REMOTE),) if head.startswith(_REMOTE) else ()
-    refs = ((name, merged_ref(name, remote=remote)) for name in (*named, *_DEFAULTS))
-    return next((name for name, ref in refs if resolve_ref(common, common, ref)), "")
-
-
-def resolve_ref(common: Path, own: Path, name: str) -> str:
-    """The commit that a reference points at, read from its own file or from `packed-refs`; "" = there is no such reference.
-
-    Raises:
-        OSError: if it cannot be read.
-    """
-    if not name.startswith("refs/") or ".." in name:
-        return ""
-    for folder in (own, common):
-        file = folder / name
-        if file.is_file():
-            text = file.read_text("utf-8", "replace").strip()
-            return text if OBJECT_ID.fullmatch(text) else ""
-    packed = common / "packed-refs"
-    if packed.is_file():
-        for line in packed.read_text("utf-8", "replace").splitlines():
-            commit, _, ref = line.partition(" ")
-            if ref == name and OBJECT_ID.fullmatch(commit):
-                return commit
-    return ""
-
-
-def log_lines(path: Path, *, max_bytes: int) -> list[str]:
-    """The lines in the last `max_bytes` of a log of git. Only a line feed ends a line, because a commit message can hold any other separator.
-
-    Raises:
-        OSError: if it cannot be read.
-    """
-    with path.open("rb") as file:
-        file.seek(0, 2)
-        file.seek(max(0, file.tell() - max_bytes))
-        return file.read().decode("utf-8", "replace").split("\n")
 
 
 def small_text(path: Path) -> str:

@@ -24,9 +24,17 @@ from tacit.system.processes import group_options
 MAX_BYTES = 16_000_000
 TIMEOUT_S = 10.0
 Command = Literal[
-    "cat-file", "diff-tree", "for-each-ref", "ls-files", "ls-tree", "merge-base", "rev-list", "symbolic-ref"
+    "cat-file",
+    "diff-tree",
+    "for-each-ref",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "reflog",
+    "rev-list",
+    "symbolic-ref",
 ]
-"""The plumbing commands that may be run. `diff-tree` is given options that keep it from running a program."""
+"""The commands that may be run. Two of them are given options that keep them from running a program."""
 _OPTIONS = (
     "--no-pager",
     *("-c", "core.fsmonitor=false"),
@@ -47,6 +55,10 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
+_SAFE: dict[Command, tuple[str, ...]] = {
+    "diff-tree": ("--no-ext-diff", "--no-textconv"),
+    "reflog": ("show", "--no-patch", "--no-show-signature"),
+}
 _FIELDS = "%H%x00%P%x00%ct%x00%ae%x00%B%x00"
 
 
@@ -59,6 +71,16 @@ class Commit:
     message: str
     at_s: int = 0
     author: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """A line of the log of a reference: `ref` = whose log; `commit` = where it pointed from then on; `email` = of who moved it; `action` = what git did."""
+
+    ref: str
+    commit: str
+    email: str
+    action: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +113,7 @@ class Git:
         # A relative path would lie in the folder that is looked at.
         if program is None or not Path(program).is_absolute():
             return None
-        safe = ("--no-ext-diff", "--no-textconv") if command == "diff-tree" else ()
+        safe = _SAFE.get(command, ())
         place = (f"--git-dir={self.folder}", f"--work-tree={self.work_tree}")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         with tempfile.TemporaryFile() as given:
@@ -138,6 +160,23 @@ class Git:
             stdin=stdin,
         )
         return None if out is None else tuple(_commits(out.decode("utf-8", "replace")))
+
+    def log_of(self, ref: str, *, most: int) -> tuple[LogEntry, ...]:
+        """At most `most` lines of the log of a reference, newest first; `--branches` = of all branches. Empty where there is none."""
+        out = self.ask("reflog", f"-n{most}", "--format=%gD%x00%H%x00%ge%x00%gs%x00", ref, "--") or b""
+        fields = iter(out.decode("utf-8", "replace").split("\0"))
+        return tuple(
+            LogEntry(ref=name.lstrip("\n").rpartition("@{")[0], commit=commit, email=email, action=action)
+            for name, commit, email, action in zip(fields, fields, fields, fields, strict=False)
+        )
+
+    def refs(self, *patterns: str) -> dict[str, tuple[str, str]] | None:
+        """The object that each reference points at and, of a symbolic one, the reference that it names; None = they cannot be read."""
+        out = self.ask("for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", *patterns)
+        if out is None:
+            return None
+        lines = (line.split("\0") for line in out.decode("utf-8", "replace").splitlines())
+        return {name: (commit, symbolic) for name, commit, symbolic in lines}
 
     def objects(self, names: Iterable[bytes]) -> dict[bytes, bytes | None] | None:
         """The bytes of each object, by the name it was asked by; None in it = it is not here. None = no answer."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import struct
 import subprocess
 import time
-import zlib
 from pathlib import Path
 
 import pytest
 
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.bootstrap import MAX_FILES, find_rule_files, read_drafts
-from tacit.capture.bootstrap.git_objects import head_of, walk
 from tacit.capture.bootstrap.history import read_history
 from tacit.capture.bootstrap.markdown import read_rules
 from tacit.capture.pipeline import CapturePipeline
@@ -29,6 +25,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
+from tacit.system.git import Git
 from unit.capture.pipelines import make_pipeline
 
 PROJECT = ProjectRecord(id="p", name="p", root="/w")
@@ -429,33 +426,19 @@ def test_what_changes_in_the_project_changes_what_is_known(tmp_path: Path) -> No
     assert held(store) == set()
 
 
-# --- the history, without git ------------------------------------------------------------------------------------------
+# --- the history -----------------------------------------------------------------------------------------------------
 
 
-def loose(objects: Path, kind: str, body: bytes) -> str:
-    whole = f"{kind} {len(body)}\0".encode() + body
-    name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
-    file = objects / name[:2] / name[2:]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(zlib.compress(whole))
-    return name
-
-
-def body_of(parent: str, message: str) -> bytes:
-    above = f"parent {parent}\n" if parent else ""
-    return f"tree {'0' * 40}\n{above}author A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n{message}".encode()
-
-
-def repository(root: Path, messages: list[str]) -> str:
-    """A repository of loose commits, oldest first."""
-    git = root / ".git"
-    (git / "refs" / "heads").mkdir(parents=True, exist_ok=True)
-    (git / "HEAD").write_text("ref: refs/heads/main\n")
-    at = ""
-    for message in messages:
-        at = loose(git / "objects", "commit", body_of(at, message))
-    (git / "refs" / "heads" / "main").write_text(at + "\n")
-    return at
+def repository(root: Path, messages: list[str]) -> None:
+    """A repository with a commit for each message, oldest first; a branch that is there begins anew."""
+    stream = "".join(
+        f"commit refs/heads/main\ncommitter A <a@b> {number} +0000\ndata {len(message)}\n{message}\n"
+        for number, message in enumerate(messages, 1)
+    )
+    for words in (("init", "-q", "-b", "main"), ("fast-import", "--quiet", "--force")):
+        subprocess.run(
+            ["git", *words], cwd=root, input=f"reset refs/heads/main\n\n{stream}".encode(), check=True
+        )
 
 
 def test_the_history_tells_how_commits_are_written_and_what_was_undone(tmp_path: Path) -> None:
@@ -466,10 +449,9 @@ def test_the_history_tells_how_commits_are_written_and_what_was_undone(tmp_path:
     messages.append("feat(api)!: drop v1\n\nBREAKING CHANGE: the v1 endpoints are gone for good\n")
     messages.append("Merge branch 'x'\n")
     repository(tmp_path, messages)
-    head = head_of(tmp_path)
-    assert head is not None
-    assert len(list(walk(head))) == 27
-    assert [line.content for line in read_history(head)] == [
+    assert [
+        line.content for line in read_history(Git(folder=tmp_path / ".git", work_tree=tmp_path), "HEAD")
+    ] == [
         "Commit subjects here follow Conventional Commits: `type(scope): what changed`",
         '"feat: cache" was reverted: It broke the login because tokens were kept',
         "Breaking change: the v1 endpoints are gone for good",
@@ -507,69 +489,6 @@ def test_commits_are_there_on_demand_and_decision_records_wait_until_they_are_ac
     assert sorted((one.provenance.source, one.status) for one in found) == [
         (".git", "active"), (".git", "active"), ("docs/adr/0001-use-redis.md", "quarantined"),
     ]  # fmt: skip
-
-
-def pack(folder: Path, entries: list[tuple[str, bytes]]) -> None:
-    """A pack and its index of version 2; an entry = (name, bytes as they stand in the pack)."""
-    folder.mkdir(parents=True)
-    data, offsets = b"PACK" + struct.pack(">II", 2, len(entries)), {}
-    for name, raw in entries:
-        offsets[name] = len(data)
-        data += raw
-    (folder / "pack-1.pack").write_bytes(data + bytes(20))
-    names = sorted(offsets)
-    fan = b"".join(struct.pack(">I", sum(int(n[:2], 16) <= byte for n in names)) for byte in range(256))
-    index = b"\xfftOc\x00\x00\x00\x02" + fan + b"".join(bytes.fromhex(n) for n in names)
-    index += bytes(4 * len(names)) + b"".join(struct.pack(">I", offsets[n]) for n in names)
-    (folder / "pack-1.idx").write_bytes(index + bytes(40))
-
-
-def head_byte(kind: int, size: int) -> bytes:
-    first, rest = (kind << 4) | (size & 15), size >> 4
-    made = bytearray()
-    while rest:
-        made.append(first | 0x80)
-        first, rest = rest & 0x7F, rest >> 7
-    made.append(first)
-    return bytes(made)
-
-
-def test_packed_commits_and_their_deltas_are_read(tmp_path: Path) -> None:
-    oldest = body_of("", "fix: the first\n")
-    old_name = hashlib.sha1(b"commit %d\0" % len(oldest) + oldest, usedforsecurity=False).hexdigest()
-    newest = body_of(old_name, "fix: the second\n")
-    new_name = "ab" * 20
-    # The delta inserts the new commit whole, in pieces of at most 127 bytes: what it is made from only gives its size.
-    pieces = [newest[n : n + 127] for n in range(0, len(newest), 127)]
-    sizes = bytes([len(oldest) & 0x7F | 0x80, len(oldest) >> 7, len(newest) & 0x7F | 0x80, len(newest) >> 7])
-    delta = sizes + b"".join(bytes([len(piece)]) + piece for piece in pieces)
-    entries = [
-        (old_name, head_byte(1, len(oldest)) + zlib.compress(oldest)),
-        (new_name, head_byte(7, len(delta)) + bytes.fromhex(old_name) + zlib.compress(delta)),
-    ]
-    git = tmp_path / ".git"
-    pack(git / "objects" / "pack", entries)
-    (git / "HEAD").write_text("ref: refs/heads/main\n")
-    (git / "packed-refs").write_text(f"# pack-refs with: peeled\n{new_name} refs/heads/main\n")
-    head = head_of(tmp_path)
-    assert head is not None
-    assert [commit.message.strip() for commit in walk(head)] == ["fix: the second", "fix: the first"]
-
-
-@pytest.mark.parametrize("name", ["ref: refs/heads/../../../etc/passwd", "ref: /etc/passwd", "nonsense", ""])
-def test_a_head_that_leads_nowhere_tells_nothing(tmp_path: Path, name: str) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "HEAD").write_text(name)
-    assert head_of(tmp_path) is None
-
-
-def test_broken_objects_end_the_walk(tmp_path: Path) -> None:
-    at = repository(tmp_path, ["fix: one", "fix: two"])
-    file = tmp_path / ".git" / "objects" / at[:2] / at[2:]
-    file.write_bytes(b"no zlib at all")
-    head = head_of(tmp_path)
-    assert head is not None
-    assert list(walk(head)) == []
 
 
 # --- whose lines they are ----------------------------------------------------------------------------------------------

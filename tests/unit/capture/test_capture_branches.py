@@ -11,7 +11,7 @@ import pytest
 
 from samples import memory as sample
 from tacit.backends.memory import InMemoryStore
-from tacit.capture.branches.history import History, read_log
+from tacit.capture.branches.history import History
 from tacit.capture.branches.marks import replaced_by
 from tacit.capture.reconcile import Neighbor, reconcile
 from tacit.capture.reconcile.decide import replace_named
@@ -281,11 +281,21 @@ def test_what_a_branch_made_from_another_holds(topic):
     assert history.own_commits(commit_at(topic.tree, "main")) == frozenset()
 
 
-def test_a_log_that_makes_no_sense_tells_nothing(tmp_path):
-    file = tmp_path / "HEAD"
-    file.write_bytes(b"\xff\n\n a b\tcheckout: moving from\n0 1\tcommit: x\n")
-    assert read_log(file) == {}
-    assert read_log(tmp_path / "none") == {}
+@pytest.mark.parametrize("how", ["shared", "old index", "alternates and packs"])
+def test_every_way_in_which_git_keeps_objects_is_read(topic, tmp_path, how):
+    before = topic.seen()
+    topic.git("merge", "-q", "--no-ff", "-m", "Bring it in", "topic")
+    if how == "old index":
+        topic.git("-c", "pack.indexVersion=1", "repack", "-q", "-a", "-d")
+        assert topic.judge(before=before)[0] == "merged"
+        return
+    if how == "alternates and packs":
+        topic.git("gc", "-q")
+    clone = tmp_path / "clone"
+    topic.git("clone", "-q", "--shared", str(topic.root), str(clone))
+    tree = work_tree_of(clone.resolve())
+    assert tree is not None
+    assert History(tree).judge("topic", replace(before, folder=""), since_s=0)[0] == "merged"
 
 
 # --- a statement of a branch beside others

@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from tacit.backends.memory import InMemoryStore
-from tacit.capture.bootstrap.git_objects import Unreadable, default_branch_of, files_at
 from tacit.capture.bootstrap.team_files import (
-    FILE_NAME,
     MAX_BYTES,
     MAX_FILES,
     READING_MS,
     TEAM_FOLDER,
     TeamStatement,
+    Unreadable,
     find_team_files,
     read_team_file,
     write_team_file,
@@ -29,6 +28,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, TrustTier
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.providers.clock import FakeClock
+from tacit.session.branches import default_tip, work_tree_of
 from unit.capture.pipelines import make_pipeline
 
 KINDS = KindRegistry()
@@ -120,25 +120,33 @@ def test_the_default_branch_is_what_was_fetched_of_it(tmp_path: Path, root: Path
     git(tmp_path, "clone", "-q", "--bare", str(root), "shared.git")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "shared.git", str(clone))
-    branch = default_branch_of(clone)
-    assert branch is not None
-    assert list(files_at(branch.objects, branch.commit, TEAM_FOLDER, name=FILE_NAME)) == ["tickets.md"]
+    merged = tip_of(clone)
+    found = find_team_files(clone, joined=True)
+    assert {path: file.tier for path, file in found.items()} == {
+        f"{TEAM_FOLDER}/tickets.md": TrustTier.TEAMMATE
+    }
     put(clone, FILE.format("Two."))  # committed, not pushed: nobody reviewed it
-    assert default_branch_of(clone) == branch
+    assert tip_of(clone) == merged
     git(clone, "push", "-q", "origin", "HEAD")
-    assert default_branch_of(clone) != branch
+    assert tip_of(clone) != merged
+
+
+def tip_of(root: Path) -> str:
+    tree = work_tree_of(root)
+    assert tree is not None
+    return default_tip(tree)
 
 
 def test_without_a_remote_it_is_main_or_master(root: Path) -> None:
-    assert default_branch_of(root) is None
+    assert tip_of(root) == ""
     put(root, FILE.format("One."))
-    branch = default_branch_of(root)
-    assert branch is not None
+    merged = tip_of(root)
+    assert merged
     git(root, "switch", "-q", "-c", "work")
     put(root, FILE.format("Two."))
-    assert default_branch_of(root) == branch
+    assert tip_of(root) == merged
     git(root, "remote", "add", "origin", "https://example.org/x.git")  # never fetched
-    assert default_branch_of(root) is None
+    assert tip_of(root) == ""
     with pytest.raises(Unreadable):
         find_team_files(root, joined=True)
 
@@ -421,9 +429,10 @@ def test_a_name_in_a_tree_that_leads_elsewhere_is_left_out(root: Path) -> None:
     author = ("-c", "user.name=x", "-c", "user.email=x@example.org")
     commit = made(*author, "commit-tree", top, "-m", "x", given=b"")
     git(root, "update-ref", "refs/heads/main", commit)
-    branch = default_branch_of(root)
-    assert branch is not None
-    assert list(files_at(branch.objects, branch.commit, TEAM_FOLDER, name=FILE_NAME)) == ["fine.md"]
+    found = find_team_files(root, joined=True)
+    assert [path for path, file in found.items() if file.tier is TrustTier.TEAMMATE] == [
+        f"{TEAM_FOLDER}/fine.md"
+    ]
 
 
 # --- what a hostile or a large repository may cost

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.session.branches import branch_at, commit_at, head_branch, is_branch_name, work_tree_of
+from tacit.session.branches import branch_at, commit_at, head_branch, is_branch_name, stand_of, work_tree_of
 
 
 def git(folder: Path, *words: str, code: int = 0) -> str:
@@ -128,3 +128,41 @@ def test_what_git_would_not_write_names_no_branch(root, head):
 def test_names_of_branches():
     assert all(map(is_branch_name, ("a", "ana/fix-1", "größe", "fix#12", "a@b+c")))
     assert not any(map(is_branch_name, ("", "-x", "/x", ".x", "a b", "a..b", "a~1", "a:b", "x" * 201)))
+
+
+def test_where_the_file_does_not_tell_git_is_asked(root, tmp_path, monkeypatch):
+    """A repository with the `reftable` format: HEAD, the file, says `.invalid`."""
+    git(root, "switch", "-q", "-c", "topic")
+    (root / ".git/HEAD").write_text("ref: refs/heads/.invalid\n")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "git").write_text(
+        "#!/bin/sh\nfor word; do case $word in symbolic-ref) echo refs/heads/topic;; esac; done\n"
+    )
+    (programs / "git").chmod(0o755)
+    tree = work_tree_of(root)
+    assert tree is not None
+    monkeypatch.setenv("PATH", str(programs))
+    assert head_branch(tree.checkout) == "topic"
+
+
+def test_a_head_that_is_a_link_is_asked_of_git(root):
+    git(root, "switch", "-q", "-c", "topic")
+    (root / ".git/HEAD").unlink()
+    (root / ".git/HEAD").symlink_to("refs/heads/topic")
+    assert branch_of(root) == "topic"
+
+
+def test_no_program_is_started_while_the_file_tells(root, monkeypatch):
+    git(root, "switch", "-q", "-c", "topic")
+    tree = work_tree_of(root)
+    assert tree is not None
+    monkeypatch.setenv("PATH", "")
+    assert branch_at(tree) == "topic"
+    assert stand_of(tree)[0] == "topic"
+
+
+def test_without_git_there_is_no_default_branch(root, monkeypatch):
+    git(root, "switch", "-q", "-c", "topic")
+    monkeypatch.setenv("PATH", "")
+    assert branch_of(root) == ""

@@ -16,11 +16,11 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sharing.shareable import require_shareable
 from tacit.capture.bootstrap import RuleFile
-from tacit.capture.bootstrap.git_objects import Unreadable
 from tacit.capture.bootstrap.team_files import (
     LATE,
     TEAM_FOLDER,
     TeamStatement,
+    Unreadable,
     find_team_files,
     is_name,
     read_team_file,

@@ -1,4 +1,4 @@
-"""Conventions read from a repository's commits. In: its head. Out: a few statements. Never runs git.
+"""Conventions read from a repository's commits. In: git. Out: a few statements.
 
 How subjects are written, counted over the last commits and told without numbers, so that the next commit changes nothing;
 what was reverted and why; what was announced as breaking. Messages of robots and merges are not counted.
@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tacit.capture.bootstrap.git_objects import Commit, Head, walk
 from tacit.capture.bootstrap.markdown import RuleLine
+from tacit.system.git import Commit, Git
 from tacit.text.lazy_regex import lazy_regex
 
+MAX_COMMITS = 300
 MIN_COMMITS = 20
 """Fewer commits show no habit."""
 _MOST_TOLD = 8
@@ -40,9 +41,9 @@ _HABIT = 0.6
 """Share of commits from which on something is how it is done here."""
 
 
-def read_history(head: Head) -> tuple[RuleLine, ...]:
-    """Statements of the last commits from `head` on."""
-    return describe_commits(list(walk(head)))
+def read_history(git: Git, head: str) -> tuple[RuleLine, ...]:
+    """Statements of the last commits from `head` on, along the first parents."""
+    return describe_commits(git.commits(head, most=MAX_COMMITS, options=("--first-parent",)) or ())
 
 
 def describe_commits(commits: Sequence[Commit]) -> tuple[RuleLine, ...]:

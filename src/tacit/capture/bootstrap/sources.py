@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 
 from tacit.capture.bootstrap.decisions import read_decision
-from tacit.capture.bootstrap.git_objects import head_of
 from tacit.capture.bootstrap.history import read_history
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
 from tacit.capture.bootstrap.markdown import RuleLine, read_rules
@@ -27,6 +26,7 @@ from tacit.model.scope import project_scope
 from tacit.model.trigger import GREATEST_BREADTH
 from tacit.reading.marks import kind_of
 from tacit.reading.trigger import make_trigger
+from tacit.session.projects import git_at
 from tacit.text.decoding import decode_text
 from tacit.text.lazy_regex import lazy_regex
 
@@ -127,15 +127,16 @@ def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
 
 def history_source(root: Path, *, project_id: str) -> Source | None:
     """The commits of the repository at `root`; None where there are none that can be read."""
-    head = head_of(root)
-    if head is None:
+    git = git_at(root)
+    head = next(iter(git.commits("HEAD", most=1) or ()), None) if git is not None else None
+    if git is None or head is None:
         return None
 
     def drafts(at_ms: int) -> tuple[Draft, ...]:
-        lines = read_history(head)
+        lines = read_history(git, head.id)
         return tuple(_read_off(line, HISTORY, project_id, at_ms) for line in lines)
 
-    digest = f"{head.commit[:16]}.{_FORM.decode()}"
+    digest = f"{head.id[:16]}.{_FORM.decode()}"
     return Source(path=HISTORY, digest=digest, drafts=drafts, read_off=True, breadth=LEAST_BREADTH)
 
 

@@ -27,7 +27,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import cast
 
-from tacit.capture.bootstrap.git_objects import Unreadable, default_branch_of, files_at, has_commits
 from tacit.capture.bootstrap.project_import import RuleFile, RulesImport
 from tacit.capture.prepare import Preparer, secrets_in
 from tacit.capture.store import Item, Reconciler
@@ -43,6 +42,8 @@ from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store, ValueChanges
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.danger import danger_of
+from tacit.session.branches import default_tip, work_tree_of
+from tacit.session.projects import find_checkout
 from tacit.state.captured import TeamFileState
 from tacit.state.registry import TEAM_FILES
 
@@ -287,6 +288,7 @@ class TeamFile:
         return read_team_file(self.raw.decode("utf-8", "replace"), kinds=kinds)
 
 
+_FILE_MODES = (b"100644", b"100755")
 LATE = f"it is left out for now: reading the team's files took more than {READING_MS // 1000} s"
 _LARGE = f"it is too large: more than {MAX_BYTES // 1000} kB"
 _TOO_MANY = f"it is left out: a repository shares at most {MAX_FILES} memories"
@@ -299,6 +301,45 @@ def reading_time(clock: Clock) -> Callable[[], bool]:
     return lambda: clock.monotonic_ms() <= until_ms
 
 
+class Unreadable(Exception):
+    """The default branch, or the folder in it, cannot be read: nobody knows what the team says."""
+
+
+def _merged_files(root: Path, *, joined: bool) -> dict[str, bytes | None]:
+    """The ordinary files in the team's folder on the default branch, by name; None = one that is too large.
+
+    Links are left out, and so are files whose name is not UTF-8 or no name of a team's file: a tree can hold any bytes as a name, a path that leads elsewhere
+    too.
+
+    Raises:
+        Unreadable: if git cannot tell.
+    """
+    tree = work_tree_of(root)
+    if tree is None or tree.checkout.root != root:
+        if joined and (checkout := find_checkout(root)) is not None and checkout.own is None:
+            raise Unreadable("a link that leads nowhere")
+        return {}
+    commit = default_tip(tree)
+    if not commit:
+        if joined and tree.git.refs("--count=1") != {}:
+            raise Unreadable("the default branch")
+        return {}
+    listed = tree.git.ask("ls-tree", "-l", "-z", commit, "--", f"{TEAM_FOLDER}/")
+    if listed is None:
+        raise Unreadable("the team's folder")
+    names: dict[str, bytes] = {}
+    for entry in listed.split(b"\0")[:-1]:
+        what, _, path = entry.partition(b"\t")
+        mode, _, blob, size = what.split()
+        name = path.decode("utf-8", "replace").rpartition("/")[2]
+        if mode in _FILE_MODES and FILE_NAME.fullmatch(name):
+            names[name] = blob if size.isdigit() and int(size) <= 2 * MAX_BYTES else b""
+    found = tree.git.objects(blob for blob in names.values() if blob)
+    if found is None:
+        raise Unreadable("the team's files")
+    return {name: found.get(blob) for name, blob in names.items()}
+
+
 def find_team_files(root: Path, *, joined: bool, known: Collection[str] = ()) -> dict[str, TeamFile]:
     """The team's files by path relative to `root`: those of the default branch, then those that stand in the folder alone.
 
@@ -307,10 +348,7 @@ def find_team_files(root: Path, *, joined: bool, known: Collection[str] = ()) ->
     Raises:
         Unreadable: if the default branch cannot be read.
     """
-    branch = default_branch_of(root)
-    if branch is None and joined and has_commits(root):
-        raise Unreadable("the default branch")
-    merged = files_at(branch.objects, branch.commit, TEAM_FOLDER, name=FILE_NAME) if branch else {}
+    merged = _merged_files(root, joined=joined)
     tier = TrustTier.TEAMMATE if joined else TrustTier.IMPORT
     found = {
         f"{TEAM_FOLDER}/{name}": _sized(raw, tier, unreadable=_UNREADABLE)
