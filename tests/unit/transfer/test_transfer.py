@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -97,8 +98,9 @@ def test_everything_comes_back_and_a_second_time_nothing_happens(place, other):
 
 def test_the_branch_of_a_memory_comes_back(place, other):
     git = place.project / ".git"
-    (git / "refs/heads").mkdir(parents=True)
-    (git / "refs/heads/main").write_text("a" * 40)
+    for words in (("init", "-q", "-b", "main"), ("commit", "-q", "--allow-empty", "-m", "x")):
+        author = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+        subprocess.run(["git", *author, *words], cwd=place.project, check=True)
     (git / "HEAD").write_text("ref: refs/heads/payments-redis\n")
     place.know("We use Redis for the job queue.")
     (git / "HEAD").write_text("ref: refs/heads/main\n")

@@ -66,7 +66,9 @@ class Authorship:
             return AuthoredLines(whole=True)
         git = self._git
         if git is None or git.commits("HEAD", most=1) is None:
-            return AuthoredLines(whole=git is not None and git.refs("--count=1") == {})
+            # Without HEAD it is no repository, whatever its name; without a commit, nobody else wrote anything.
+            new = git is not None and (not (git.folder / "HEAD").exists() or git.refs("--count=1") == {})
+            return AuthoredLines(whole=new)
         changes = self._changes(git, path)
         blobs = _lines_of_blobs(git, {blob for change in changes for blob in change}) if changes else None
         if blobs is None:

@@ -331,7 +331,7 @@ def _merged_files(root: Path, *, joined: bool) -> dict[str, bytes | None]:
     for entry in listed.split(b"\0")[:-1]:
         what, _, path = entry.partition(b"\t")
         mode, _, blob, size = what.split()
-        name = path.decode("utf-8", "replace").rpartition("/")[2]
+        name = path.decode("utf-8", "replace").removeprefix(f"{TEAM_FOLDER}/")
         if mode in _FILE_MODES and FILE_NAME.fullmatch(name):
             names[name] = blob if size.isdigit() and int(size) <= 2 * MAX_BYTES else b""
     found = tree.git.objects(blob for blob in names.values() if blob)
