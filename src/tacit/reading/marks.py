@@ -370,7 +370,7 @@ def _mark_in(body: str, table: _Table) -> tuple[str, int] | None:
         match = _holds(name, body, table)
         if match is not None:
             return name, match.start()
-    return ("everywhere", 0) if table.find("everywhere", body) else None
+    return ("everywhere", 0) if table.find("in_all", body) else None
 
 
 def _holds(name: str, body: str, table: _Table) -> re.Match[str] | None:
@@ -411,6 +411,8 @@ def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: i
     # What a ban points at may be the thing at hand, even where it was named before: "the test fails, stop working on it".
     resolved = name != "dont" and (_content_words(before, table) >= 2 or _antecedent(clause, table))
     if not strong and table.find("loose", clause) and not resolved:
+        return None
+    if table.find("unfinished", text):
         return None
     content = _one_line(text)
     words = count_words(content)
