@@ -1,4 +1,4 @@
-"""The wording of statements: polarity, kind, loose references. In: one statement. Out: values. Pure, English only.
+"""The wording of statements: polarity, orders, references. In: one statement. Out: values. Pure, English only.
 
 Shared by the extractors and the rule-file import. Never decides whether something is worth keeping.
 """
@@ -48,33 +48,14 @@ _INNER_ANTI = lazy_regex(
     r"|write|commit|create|make|put|run)|is forbidden|are forbidden|is not allowed|are not allowed|prohibited)\b",
     re.IGNORECASE,
 )
-_PATH = r"`?(?:[\w.@~-]+/)+[\w.*@-]*`?|`?[\w-]+\.(?:py|ts|tsx|js|jsx|mjs|go|rs|java|kt|rb|php|c|h|cpp|cs|swift|sh|sql|md|mdc|toml|ya?ml|json|css|html|vue|svelte|lock|cfg|ini|env)`?"
 _RULE = lazy_regex(
     r"\b(?:always|must|should|shall|make sure|ensure|required?|mandatory|needs? to|has to|have to|only)\b",
     re.IGNORECASE,
 )
 _OWN = r"(?:project|repo|repository|code ?base|app|application|package|workspace|library|service|monorepo|team|company|machine|product)"
-_LOOSE = lazy_regex(
-    rf"\b(?:this|that|these|those)\b(?!\s+{_OWN}\b)(?!\s+\w+\s+(?:is|are)\s+`)|\b(?:here|(?:above|below)(?!\s+(?:\d|the\b|an?\b|zero\b|our\b))"
-    r"|there|the following|the latter|the former|the (?:first|second|third|last|other|same) (?:one|option|approach"
-    r"|variant|version|reason|thing|resolution|problem|issue)|option [a-z0-9]|(?:your|my) (?:last|previous) \w+)\b",
-    re.IGNORECASE,
-)
-_PRONOUN = lazy_regex(r"\b(?:it|its|it's|they|them|their)\b", re.IGNORECASE)
-_ANTECEDENT_WORDS = 4
-"""A pronoun behind so many words usually has its noun among them ("name workers after their queue")."""
 _LEADING_LOOSE = lazy_regex(
     r"^(?:it|its|it's|they|them|these|those|this|that|he|she|here|there|such|both|one)\b"
     rf"(?!\s+{_OWN}\b)",
-    re.IGNORECASE,
-)
-_POINTS_AT = (
-    r"(?!(?:want|need|like|hate|love|use|see|get|put|keep|leave|remove|delete|change|fix|make|move|rename|add|run|read|write|update|revert|merge|set|do|did"
-    r"|have|test|take|let|create|edit|open|close|drop|replace|give|call|try|skip|ignore|about|at|for|not|just|then|after|before|over|under|in|on|when|than)\b)"
-)
-"""Behind none of these words "that" opens a clause: it points at something."""
-_CONJUNCTION_THAT = lazy_regex(
-    rf"\b{_POINTS_AT}(?:so|such|sure|ensure|know|means?|given|provided|now|code|\w+s|\w+n|\w+r|\w+e|\w+t|\w+ed)\s+that\s+(?=\w+\s+\w+)",
     re.IGNORECASE,
 )
 
@@ -114,48 +95,9 @@ def rule_like(content: str) -> bool:
     )
 
 
-_RELATIVE_THAT = lazy_regex(
-    r"\b(?:any|every|each|all|no|the|an?) (?:[\w-]+ ){0,2}?[\w-]+ that(?:['\u2019]s)?(?= (?!(?:you|i|we|was|were|did)\b))",
-    re.IGNORECASE,
-)
-_DEMONSTRATIVE = keyword_regex(r"\b(?:this|that|these|those) \w", "this that these those")
-_LATE_WORDS = 8
-_NAMED_AGAIN = lazy_regex(
-    r"\b(?P<noun>[\w-]{3,}?)s?\b(?P<between>.{0,120}?)\b(?:this|that|these|those) (?P=noun)s?\b",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A thing that the statement named before it points at it: "keep modules small, and name those modules after ..."."""
-
-
-def has_loose_reference(content: str) -> bool:
-    """Whether the statement points at something that only its surroundings name (`it`, `that file`, `the second one`)."""
-    bare = content
-    if _DEMONSTRATIVE.search(content):
-        bare = _NAMED_AGAIN.sub(r"\g<noun>\g<between>\g<noun>", bare)
-    if "that" in content.lower():
-        bare = _CONJUNCTION_THAT.sub(" ", _RELATIVE_THAT.sub(" ", bare))
-    if any(not _late_plural(match, bare) for match in _LOOSE.finditer(bare)):
-        return True
-    pronoun = _PRONOUN.search(content)
-    if pronoun is None:
-        return False
-    needed = _ANTECEDENT_WORDS // 2 if pronoun[0].lower() in ("its", "their") else _ANTECEDENT_WORDS
-    return word_count(content[: pronoun.start()]) < needed
-
-
-def _late_plural(match: re.Match[str], content: str) -> bool:
-    """Whether it is a bare "these" or "those" so late that what it stands for has been named."""
-    return match[0].lower() in ("these", "those") and word_count(content[: match.start()]) >= _LATE_WORDS
-
-
 def has_leading_reference(content: str) -> bool:
     """Whether the statement opens with a pronoun whose meaning lies outside it."""
     return bool(_LEADING_LOOSE.match(content))
-
-
-def has_path(content: str) -> bool:
-    """Whether the statement names a file or folder."""
-    return bool(re.search(_PATH, content))
 
 
 def word_count(text: str) -> int:

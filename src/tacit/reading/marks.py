@@ -381,7 +381,8 @@ def _holds(name: str, body: str, table: _Table) -> re.Match[str] | None:
         if match is None or table.find("norm", main) is None:
             return None
         end = _CLAUSE_END.search(main, match.end())
-        return None if table.find("past", main[: end.start() if end else len(main)]) else match
+        clause = main[: end.start() if end else len(main)]
+        return None if table.find("past", clause) or table.find("requirement", clause) else match
     return table.find(name, body)
 
 

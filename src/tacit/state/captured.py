@@ -135,14 +135,12 @@ class Message:
         role: who spoke; `tool` = a command and the end of its error.
         text: redacted.
         at_ms: when, 0 = unknown.
-        chance: how likely it holds something worth keeping, as far as that was found without a model; 0 = nothing was found.
     """
 
     prompt: int
     role: MessageRole
     text: str
     at_ms: int = 0
-    chance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +175,11 @@ class PendingSession:
     def spoken(self) -> bool:
         """Whether the user said anything."""
         return any(message.role == "user" for message in self.messages)
+
+    @property
+    def prompts(self) -> int:
+        """How often the user spoke."""
+        return sum(message.role == "user" for message in self.messages)
 
     @property
     def chars(self) -> int:

@@ -521,17 +521,14 @@ def test_words_wait_until_the_session_is_over_or_quiet():
     assert bench.asked[1] == ["Once more, please.", "Done again."]
 
 
-def test_a_short_session_without_a_candidate_is_not_worth_a_request():
+def test_a_short_session_of_few_prompts_is_not_worth_a_request():
     bench = Bench(answer(), least_chars=500)
     bench.say("What time is it in Oslo?", "Noon.").write()
     assert bench.asked == []
     bench.said = []
     bench.say(
-        "No, never import the billing module from the gateway, it must stay free of it.",
-        "Noted.",
-        session="t",
-    )
-    bench.write()
+        "Move the job.", "Done.", "Not there.", "Where?", "Into the gateway.", "Noted.", session="t"
+    ).write()
     assert len(bench.asked) == 1
 
 
@@ -643,15 +640,12 @@ def test_a_record_survives_its_text_and_nonsense_is_none():
     assert [WAITING.parse(text) for text in (None, "[1", "[]", "{}", '{"host": "a"}')] == [None] * 5
 
 
-def test_a_session_that_does_not_fit_is_cut_round_candidates_and_the_ends_of_exchanges():
+def test_a_session_that_does_not_fit_is_cut_round_the_ends_of_exchanges():
     filler = "Now I read the next file and look at what it does, line by line. " * 40
     messages = [
         Message(prompt=1, role="user", text="Fix the parser. " + "x " * 2000 + "Never touch the lexer.")
     ]
     messages += [Message(prompt=1, role="assistant", text=f"{n}: {filler}") for n in range(30)]
-    messages[15] = Message(
-        prompt=1, role="assistant", text=f"{filler} The cause was a stale cache.", chance=0.6
-    )
     messages += [
         Message(prompt=1, role="assistant", text=f"{filler} Shall I keep the old tokens?"),
         Message(prompt=2, role="user", text="Yes."),
@@ -661,7 +655,6 @@ def test_a_session_that_does_not_fit_is_cut_round_candidates_and_the_ends_of_exc
     assert sum(count(one.text) for one in sent) <= 4_000
     by_number = {one.number: one.text for one in sent}
     assert "Never touch the lexer." in by_number[1]
-    assert "stale cache" in by_number[16]
     assert "keep the old tokens?" in by_number[32]
     assert by_number[33] == "Yes."
     assert [one.number for one in sent] == sorted(by_number)

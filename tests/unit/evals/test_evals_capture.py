@@ -6,24 +6,11 @@ import json
 
 import pytest
 
-from shared_data import shared_data
-from tacit.capture.extract.passages.model import shipped_passages
 from tacit.errors import InvalidInput
-from tacit.fitted import encode_artifact
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit_evals.command import evaluate
 from tacit_evals.data.learnings import Message, load_learnings
 from tacit_evals.data.recognise import folders_of
-from tacit_evals.fit.__main__ import PACKAGE, shipped_projects
-from tacit_evals.fit.leaks import same_project, session_key
-from tacit_evals.fit.passages import (
-    digest,
-    fit_shipped_passages,
-    labelled_passages,
-    prompt_rows,
-    sessions_below,
-    without,
-)
 from tacit_evals.metrics.matching import likeness, token_f1
 from tacit_evals.suites.capture import by_typed_patterns, intervals_of, judge
 from tacit_evals.suites.capturing import Captured, Kept, capture_session, evidence_turns
@@ -94,14 +81,12 @@ def test_what_matches_is_counted_once_and_by_strength(sessions):
     )
     judged = judge(session, kept, embedder=FakeEmbedder())
     assert judged.found == {"s1#0"}, "what waits for review is not kept"
-    # sessions; active, right, right kinds; review; gold, found; strength 2, found, explicit ones found, near a candidate; candidates
-    assert judged.counts == [1, 3, 2, 1, 2, 2, 1, 1, 1, 1, 0, 0]
-    near = judge(session, kept, embedder=FakeEmbedder(), candidates=(2, 7))
-    assert near.counts[-2:] == [1, 2]
+    # sessions; active, right, right kinds; review; gold, found; strength 2, found, explicit ones found
+    assert judged.counts == [1, 3, 2, 1, 2, 2, 1, 1, 1, 1]
 
 
 def test_intervals_of_equal_sessions_have_no_width():
-    counts = [[1, 2, 1, 1, 3, 5, 1, 4, 1, 1, 2, 6]] * 4
+    counts = [[1, 2, 1, 1, 3, 5, 1, 4, 1, 1]] * 4
     import numpy as np
 
     found = intervals_of(np.array(counts, np.float64))
@@ -111,8 +96,6 @@ def test_intervals_of_equal_sessions_have_no_width():
     assert found["kind_accuracy"] == (1.0, 1.0)
     assert found["active_per_session"] == (2.0, 2.0)
     assert found["review_per_session"] == (3.0, 3.0)
-    assert found["candidate_recall2"] == (0.5, 0.5)
-    assert found["candidates_per_session"] == (6.0, 6.0)
     assert "explicit2_kept" not in found, "a count of these sessions"
 
 
@@ -169,76 +152,6 @@ def test_the_command_writes_the_same_shape_as_other_suites(sessions, tmp_path, c
     assert card["metrics"]["kind_accuracy"] == 1.0
     assert card["metrics"]["explicit2_kept"] == 1.0
     assert card["metrics"]["review_per_session"] == 0.0
-    assert card["metrics"]["candidates_per_session"] is not None
     assert "typed seed's patterns" in card["baselines"]
     assert "No login without" in page.read_text()
     assert "No login without" not in out.read_text()
-
-
-def prompt_row(session, number, *, learned):
-    text = f"we should never put folder number {number} into the index of the exporter again"
-    return {
-        "id": f"{session}-{number}", "project": "p", "session": session, "turn": number, "text": text, "previous_assistant": "",
-        "recent_files": [], "actions": {}, "objects": [], "learn": "preference" if learned else None, "span": text if learned else None,
-    }  # fmt: skip
-
-
-def write_prompts(root, *rows):
-    folder = root / "situation"
-    folder.mkdir(exist_ok=True)
-    (folder / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-
-
-def test_prompts_of_labelled_sessions_are_never_fitted_on(sessions):
-    root = sessions.parent
-    write_prompts(root, *(prompt_row(name, n, learned=n % 2 == 0) for name in ("s1", "s2") for n in range(3)))
-    rows = labelled_passages([root], embedder=FakeEmbedder())
-    of_prompts = [one for one in rows if not one.labelled_session]
-    assert len(of_prompts) == 3
-    assert {one.session for one in of_prompts} == {digest("s2")}
-    assert {one.session for one in rows if one.labelled_session} == {digest("s1")}
-    assert without(rows, "P") == [], "a project goes by any of its spellings"
-    assert without(rows, "q") == rows
-    left_out = labelled_passages([root], embedder=FakeEmbedder(), exclude_sessions=["s1", "s2"])
-    assert left_out == []
-
-
-def test_a_passage_is_right_where_it_matches_a_gold_item(sessions):
-    rows = labelled_passages([sessions.parent], embedder=FakeEmbedder())
-    assert {(one.role, one.right) for one in rows} == {("assistant", True)}
-
-
-def test_equal_rows_give_equal_bytes(sessions):
-    root = sessions.parent
-    write_prompts(root, *(prompt_row(f"s{n}", n, learned=n % 2 == 0) for n in range(2, 12)))
-    first, second = (
-        fit_shipped_passages([root], embedder=FakeEmbedder(), date="2026-11-21", command="x")
-        for _ in range(2)
-    )
-    assert first is not None
-    assert second is not None
-    assert encode_artifact(first) == encode_artifact(second)
-
-
-@pytest.mark.shared_data
-def test_no_prompt_of_a_captured_session_is_fitted_on():
-    data = shared_data()
-    captured = sessions_below([data])
-    assert len({session.project for session in captured}) > 1
-    rows = prompt_rows(data, exclude_sessions={session.id for session in captured})
-    assert len(rows) > 1_000
-    assert not {session_key(one.id) for one in captured} & {session_key(row.text("session")) for row in rows}
-    # Nor under a name of its session that nobody thought of: a long prompt is told by its words.
-    said = {turn.text.strip() for one in captured for turn in one.turns if turn.role == "user"}
-    assert not {text for text in said if len(text) > 80} & {row.text("text").strip() for row in rows}
-
-
-@pytest.mark.shared_data
-def test_the_shipped_passages_come_from_the_sessions_of_the_projects_that_the_files_name():
-    projects = shipped_projects(PACKAGE)
-    captured = {
-        digest(session.id)
-        for session in sessions_below([shared_data()])
-        if any(same_project(session.project, name) for name in projects)
-    }
-    assert shipped_passages().sessions == captured

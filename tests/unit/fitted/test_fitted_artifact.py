@@ -35,7 +35,6 @@ SHIPPED: dict[str, Any] = {
     "match": MatchValues,
     "prompt_transform": TransformValues,
     "need": NeedValues,
-    "passages": MatrixValues,
     "relevance": dict[str, WeightValues],
     "situation": MatrixValues,
     "space_thresholds": dict[str, SpaceThresholds],

@@ -29,14 +29,13 @@ from tacit_evals.fit.fitted import fit_all
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.fit.marks import fit_marks
 from tacit_evals.fit.parts import Fitted
-from tacit_evals.fit.passages import fit_shipped_passages
 from tacit_evals.suites.running import shipped_settings
 
 PACKAGE = Path(tacit.__file__).parent
 COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
 TOGETHER = ("situation", "trigger", "match", "need", "prompt_transform", "gate")
 """What is fitted together, by the name of its file."""
-APART = ("passages", "space_thresholds")
+APART = ("space_thresholds",)
 """What is fitted besides, each by itself."""
 
 
@@ -169,9 +168,6 @@ def fit_files(data: Sequence[Path], *, date: str) -> dict[str, bytes]:
         command=COMMAND,
     )
     artifacts = artifacts_of(fitted)
-    passages = fit_shipped_passages(data, embedder=embedder, date=date, command=COMMAND)
-    if passages is not None:
-        artifacts.append(passages)
     artifacts.append(fit_marks(data, embedder=embedder, fitted=fitted, date=date, command=COMMAND))
     return files_of(artifacts)
 

@@ -5,9 +5,8 @@ explicit2_kept    gold items of strength 2 that somebody said outright and that 
 recall_strength2  share of the gold items of strength 2 that something active matches; recall_all: of all items
 kind_accuracy     of what matches, the share with the kind of the item it is most like
 active_per_session, review_per_session: statements that are active, and those that wait for the user
-candidate_recall2 share of the gold items of strength 2 in whose turns a candidate stands; candidates_per_session: how many there are
 
-No model of language is asked. The weights that find candidates are fitted without the whole project of the session.
+No model of language is asked.
 Intervals: bootstrap over sessions. A baseline captures by the patterns of the typed seed (section 4.2) as they stand there.
 """
 
@@ -19,21 +18,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.capture.extract.passages.model import PassageModel, shipped_passages
 from tacit.ports.models import Embedder
-from tacit_evals.data.learnings import GOLD, NEEDED, LabelledSession, Learning, Message, load_learnings
+from tacit_evals.data.learnings import NEEDED, LabelledSession, Learning, Message, load_learnings
 from tacit_evals.data.recognise import folders_of
-from tacit_evals.fit.passages import LabelledPassage, digest, fit_passages, labelled_passages, without
 from tacit_evals.metrics.counts import Array
 from tacit_evals.metrics.matching import likeness
 from tacit_evals.metrics.resample import percentile_interval, resampled_sums
 from tacit_evals.report.scorecard import POOLED, Figures, Listing, Part, Scorecard, macro_of
-from tacit_evals.suites.capturing import Captured, Kept, candidate_places, capture_session
+from tacit_evals.suites.capturing import Captured, Kept, capture_session
 from tacit_evals.suites.running import Run
 
 COLUMNS = (
     "precision", "explicit2_kept", "recall_strength2", "recall_all", "kind_accuracy", "active_per_session", "review_per_session",
-    "candidate_recall2", "candidates_per_session",
 )  # fmt: skip
 FIGURES = tuple(name for name in COLUMNS if name != "explicit2_kept")
 """What has an interval: a count is of these sessions alone."""
@@ -58,7 +54,6 @@ class Judged:
         matched: the gold item of each of them.
         found: ids of the gold items that something active matches.
         review: how many statements wait for the user.
-        candidates: places of the turns that hold a candidate, one for each candidate.
     """
 
     session: LabelledSession
@@ -66,7 +61,6 @@ class Judged:
     matched: tuple[Learning | None, ...]
     found: frozenset[str]
     review: int = 0
-    candidates: tuple[int, ...] = ()
 
     @property
     def counts(self) -> list[int]:
@@ -78,7 +72,6 @@ class Judged:
             for captured, item in zip(self.active, self.matched, strict=True)
             if item is not None
         ]
-        places = set(self.candidates)
         return [
             1,
             len(self.active),
@@ -90,58 +83,25 @@ class Judged:
             len(strong),
             sum(learning.id in self.found for learning in strong),
             sum(learning.id in self.found for learning in strong if learning.explicit),
-            sum(not places.isdisjoint(learning.turns) for learning in strong),
-            len(self.candidates),
         ]
 
 
 def run_capture(run: Run) -> Scorecard:
     """Measure every session below the run's folder."""
     sessions = [session for folder in folders_of("capture", run.data) for session in load_learnings(folder)]
-    weights = _Weights(run)
     judged: list[Judged] = []
     simpler: list[Judged] = []
     for session in sessions:
         run.say(f"{session.id}: {len(session.turns)} turns, {len(session.gold)} learnings")
         kept = capture_session(session, embedder=run.embedder)
-        places = candidate_places(session, weights.without(session))
-        judged.append(judge(session, kept, embedder=run.embedder, candidates=places))
+        judged.append(judge(session, kept, embedder=run.embedder))
         simpler.append(
             judge(session, Kept(learnings=by_typed_patterns(session.turns)), embedder=run.embedder)
         )
-    return _card(judged, {TYPED: simpler}, run, weights)
+    return _card(judged, {TYPED: simpler}, run)
 
 
-class _Weights:
-    """The weights for every session: never fitted on a label of its project, unless the shipped ones were asked for."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._known = shipped_passages().sessions
-        self._rows: list[LabelledPassage] | None = None
-        self._fitted: dict[str, PassageModel] = {}
-
-    def without(self, session: LabelledSession) -> PassageModel | None:
-        """None = what ships."""
-        if self._run.as_shipped or not (self._run.fit or digest(session.id) in self._known):
-            return None
-        if self._rows is None:
-            data = self._run.data
-            folders = self._run.fit or ((data.parent if (data / GOLD).is_file() else data),)
-            self._run.say(f"labelled passages of {', '.join(map(str, folders))}")
-            self._rows = labelled_passages(folders, embedder=self._run.embedder)
-        if session.project not in self._fitted:
-            self._fitted[session.project] = fit_passages(without(self._rows, session.project))
-        return self._fitted[session.project]
-
-    def described(self) -> str:
-        """What stands on the scorecard."""
-        return "without the project, in turn" if self._fitted else "shipped"
-
-
-def judge(
-    session: LabelledSession, kept: Kept, *, embedder: Embedder, candidates: Sequence[int] = ()
-) -> Judged:
+def judge(session: LabelledSession, kept: Kept, *, embedder: Embedder) -> Judged:
     """Match what became active with the session's gold."""
     gold, learned = session.gold, kept.learnings
     texts = [*(captured.content for captured in learned), *(item.content for item in gold)]
@@ -168,13 +128,10 @@ def judge(
         matched=tuple(matched),
         found=frozenset(found_ids),
         review=len(kept.review),
-        candidates=tuple(candidates),
     )
 
 
-def _card(
-    judged: Sequence[Judged], baselines: Mapping[str, Sequence[Judged]], run: Run, weights: _Weights
-) -> Scorecard:
+def _card(judged: Sequence[Judged], baselines: Mapping[str, Sequence[Judged]], run: Run) -> Scorecard:
     counts = np.array([result.counts for result in judged], np.float64)
     total = Part(
         name=POOLED,
@@ -194,7 +151,7 @@ def _card(
     return Scorecard(
         suite="capture",
         dataset=str(run.data),
-        settings={"embedder": str(run.embedder.identity), "candidates": weights.described()},
+        settings={"embedder": str(run.embedder.identity)},
         total=total,
         parts=(*parts, macro_of(parts)) if len(parts) > 1 else (),
         columns=COLUMNS,
@@ -205,9 +162,7 @@ def _card(
 
 def _figures(sums: Array) -> Figures:
     """Figures of summed counts; None = nothing to measure."""
-    sessions, active, right, kind_right, review, gold, found, strong, found2, explicit2, near2, candidates = (
-        map(float, sums)
-    )
+    sessions, active, right, kind_right, review, gold, found, strong, found2, explicit2 = map(float, sums)
     return {
         "precision": right / active if active else None,
         "explicit2_kept": explicit2,
@@ -216,8 +171,6 @@ def _figures(sums: Array) -> Figures:
         "kind_accuracy": kind_right / right if right else None,
         "active_per_session": active / sessions if sessions else None,
         "review_per_session": review / sessions if sessions else None,
-        "candidate_recall2": near2 / strong if strong else None,
-        "candidates_per_session": candidates / sessions if sessions else None,
     }
 
 

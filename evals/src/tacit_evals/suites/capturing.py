@@ -15,10 +15,7 @@ from pathlib import Path
 
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.discover import TranscriptInfo
-from tacit.capture.extract.passages.candidates import find_candidates
-from tacit.capture.extract.passages.model import PassageModel
 from tacit.capture.pipeline import CapturePipeline
-from tacit.capture.transcript import TranscriptSource, read_transcript
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import Settings
@@ -30,7 +27,6 @@ from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter
 from tacit.safety.redact import Redactor
-from tacit.state.captured import Position
 from tacit_evals.data.learnings import LabelledSession, Message
 
 HOST = "plain"
@@ -137,17 +133,6 @@ def captured_of(memory: Memory, turns: Sequence[Message]) -> Captured:
         turns=frozenset(places),
         by=by,
         confidence=memory.confidence,
-    )
-
-
-def candidate_places(session: LabelledSession, model: PassageModel | None = None) -> tuple[int, ...]:
-    """The place of each candidate's message; `model` = other weights than those that ship."""
-    source = TranscriptSource(host=HOST, session_id=session.id, path=str(session.path))
-    turns = read_transcript(source, Position()).turns
-    return tuple(
-        place
-        for candidate in find_candidates(turns, model=model)
-        for place in evidence_turns(candidate.text, candidate.number, session.turns)
     )
 
 

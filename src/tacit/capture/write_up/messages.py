@@ -5,7 +5,7 @@ Secrets are taken out before anything waits. A session that is not written up in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tacit.capture.turn import ToolUse, Turn
@@ -21,34 +21,19 @@ MOST_CHARS = 600_000
 _TOOL_CHARS = 400
 
 
-def messages_of(
-    turns: Sequence[Turn],
-    *,
-    redact: Callable[[str], str],
-    chances_of: Callable[[Sequence[Turn]], Mapping[int, float]] | None = None,
-) -> tuple[Message, ...]:
+def messages_of(turns: Sequence[Turn], *, redact: Callable[[str], str]) -> tuple[Message, ...]:
     """The messages of `turns`, redacted.
 
     Args:
         turns: what was said.
         redact: takes secrets out of a whole turn, before it is parted.
-        chances_of: how likely turns hold something worth keeping, by their index.
     """
     split_turns = _parted([replace(turn, text=redact(turn.text)) for turn in turns])
-    chances: Mapping[int, float] = chances_of(split_turns) if chances_of is not None else {}
     messages: list[Message] = []
     for turn in split_turns:
         text = shortened(turn.text).strip()
         if text:
-            messages.append(
-                Message(
-                    prompt=turn.number,
-                    role=turn.role,
-                    text=text,
-                    at_ms=turn.at_ms,
-                    chance=chances.get(turn.index, 0.0),
-                )
-            )
+            messages.append(Message(prompt=turn.number, role=turn.role, text=text, at_ms=turn.at_ms))
         messages += [
             Message(prompt=turn.number, role="tool", text=line, at_ms=turn.at_ms)
             for use in turn.tools

@@ -70,11 +70,9 @@ def find_near_memories(
 
 
 def _telling(messages: Sequence[Numbered]) -> list[Numbered]:
-    """The messages to search with: the user's and those with candidates, the newest; then the agent's."""
-    chosen = [message for message in messages if message.message.role == "user" or message.message.chance]
-    agent_messages = [
-        message for message in messages if message.message.role == "assistant" and not message.message.chance
-    ]
+    """The messages to search with: the user's, the newest; then the agent's."""
+    chosen = [message for message in messages if message.message.role == "user"]
+    agent_messages = [message for message in messages if message.message.role == "assistant"]
     return [
         *chosen[-_MOST_TEXTS:],
         *agent_messages[-max(0, _MOST_TEXTS - len(chosen)) or len(agent_messages) :],

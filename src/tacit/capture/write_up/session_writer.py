@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from tacit.capture.extract.echoes import EchoDetector
-from tacit.capture.extract.passages.candidates import find_candidates
 from tacit.capture.store import Item, Reconciler
 from tacit.capture.turn import Turn
 from tacit.capture.write_up.fates import FateJudge, MemoryDecision, known_already
@@ -45,6 +44,9 @@ MOST_WAITING = 3
 """At most so many of the agent's statements of one request enter the review queue."""
 LEAST_TOKENS = 2_500
 """With fewer tokens left for a session, nothing is asked of it today."""
+
+TELLING_PROMPTS = 3
+"""A session of so many prompts is written up, however short it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +171,7 @@ class SessionWriter:
             redact: takes secrets out before anything waits.
         """
         may_send = self._may_send(session)
-        added = messages_of(turns, redact=redact, chances_of=_chances_of) if may_send else ()
+        added = messages_of(turns, redact=redact) if may_send else ()
 
         def values(_: Sequence[Change]) -> ValueChanges:
             before = WAITING.find(self._store, session.key)
@@ -205,10 +207,7 @@ class SessionWriter:
 
     def _is_due(self, waiting: PendingSession, now_ms: int) -> bool:
         over = waiting.ended or now_ms - waiting.updated_ms >= self._model.settings.quiet_minutes * 60_000
-        telling = (
-            any(message.chance for message in waiting.messages)
-            or waiting.chars >= self._model.settings.least_chars
-        )
+        telling = waiting.prompts >= TELLING_PROMPTS or waiting.chars >= self._model.settings.least_chars
         tokens_left = self._left_for(waiting.key, now_ms)
         return over and waiting.spoken and telling and tokens_left >= LEAST_TOKENS and self._may_send(waiting)
 
@@ -439,10 +438,6 @@ def _with_few_waiting(items: Sequence[Item], drafts: Sequence[Draft]) -> list[It
 
 def _may_be_too_many(memory: Memory) -> bool:
     return memory.status == "quarantined" and memory.provenance.tier is not TrustTier.USER
-
-
-def _chances_of(turns: Sequence[Turn]) -> Mapping[int, float]:
-    return {candidate.index: candidate.chance for candidate in find_candidates(turns)}
 
 
 def _newest_ms(waiting: PendingSession) -> int:

@@ -217,3 +217,17 @@ def _picks(match: re.Match[str]) -> tuple[str, ...]:
 
 def _ordinals(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(_ORDINALS[word.lower()]) for word in _ORDINAL.findall(text)))
+
+
+_OBJECTS = lazy_regex(
+    r"^\W*(?:no+|nope|nah|wrong|incorrect|not (?:quite|right|true|correct)|that'?s (?:not|wrong|incorrect)|still (?:not|fails?|broken|wrong)"
+    r"|(?:it|that|this) (?:did ?n'?t|does ?n'?t|is ?n'?t|still|failed)|why (?:did|are|is|did ?n'?t|do|would)|are you sure|you (?:did ?n'?t|forgot|missed|are wrong)"
+    r"|uh+m*|hmm+|wait|actually|dude|stop|revert|undo)\b"
+    r"|\b(?:did ?n'?t work|does ?n'?t work|not working|is ?n'?t (?:true|right|correct|working)|hallucinat\w+)\b",
+    re.IGNORECASE,
+)
+
+
+def is_objection(text: str) -> bool:
+    """Whether a prompt objects to what the agent said before it."""
+    return read_reply(text).refuses or bool(_OBJECTS.search(text[:300]))

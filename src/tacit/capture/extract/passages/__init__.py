@@ -1,1 +1,0 @@
-"""Stretches of speech that teach something lasting, found by fitted weights."""
