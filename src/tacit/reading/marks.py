@@ -294,7 +294,10 @@ def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
         return None
     told = table.remember.match(body)
     if told is not None and _remembers(told, table):
-        text = body if told["clause"] and table.whole_clause else told["rest"]
+        whole = (told["clause"] and table.whole_clause) or re.match(
+            r"(?:not )?to\b", told["rest"], re.IGNORECASE
+        )
+        text = body if whole else told["rest"]
         return _kept(text, told["rest"], "remember", table, strong=True)
     for key in ("remember_last", "label_last"):
         last = table.find(key, body)
@@ -337,10 +340,8 @@ def _remembers(told: re.Match[str], table: _Table) -> bool:
     if told["clause"] or told["mark"] or _ASIAN.search(rest):
         return True
     if table.code == ENGLISH:
-        return bool(
-            re.match(r"(?:to|we|i|you|our|always|never|don['\u2019]?t|do not|not to)\b", rest, re.IGNORECASE)
-            or _STATES.search(rest)
-        )
+        bare = r"(?!(?:the|an?|my|your|this|that|it|last|down)\b)\w+ \w+ \w+"
+        return _STATES.search(rest) is not None or re.match(bare, rest, re.IGNORECASE) is not None
     return _mark_in(rest, table) is not None
 
 
@@ -411,7 +412,9 @@ def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: i
         return None
     # What a ban points at may be the thing at hand, even where it was named before: "the test fails, stop working on it".
     resolved = name != "dont" and (_content_words(before, table) >= 2 or _antecedent(clause, table))
-    if not strong and table.find("loose", clause) and not resolved:
+    # "we agreed with them that users ...": a conjunction.
+    pointing = re.sub(r"\bthat\b", " ", clause, count=1) if name == "decided" else clause
+    if not strong and table.find("loose", pointing) and not resolved:
         return None
     if table.find("unfinished", text):
         return None

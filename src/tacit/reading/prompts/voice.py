@@ -76,7 +76,7 @@ _OWN_LABELS_WORDS = (
     "also and ps note notes reminder remember rule rules important convention conventions preference "
     "preferences decision decisions policy requirement requirements ok okay so please btw fyi correction "
     "update no yes actually next then first second third finally todo question general generally always never "
-    "style testing tests commits git python typescript javascript rust go java docs memory memo for going what"
+    "style testing tests commits git q typo edit hint tldr python typescript javascript rust go java docs memory memo for going what"
 )
 _OWN_LABELS_ELSEWHERE = (
     "wichtig wichtige achtung hinweis regel fürs für merke merk beschlossen entschieden vereinbart important attention règle note pour "
@@ -107,7 +107,7 @@ _COLON = lazy_regex(r"[:\uff1a]\s*$")
 _BULLET = lazy_regex(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 
 _ORDER = lazy_regex(
-    r"^\W*(?:from now on|going forward|in future|always|never|remember|we (?:decided|agreed))\b"
+    r"^\W*(?:please\W+)?(?:from now on|going forward|in future|always|never|remember|we (?:decided|agreed))\b"
     r"|^\W*(?:before|after|on|with|for) (?:every|each|any) (?:\w+ )?(?:commit|pull request|pr|bug ?fix|release|session):?\s*$",
     re.IGNORECASE,
 )
@@ -125,9 +125,8 @@ _WORK = (
 )
 _ABOUT_TEXT = lazy_regex(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_TEXT}\b", re.IGNORECASE)
 _ABOUT_WORK = lazy_regex(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_WORK}\b", re.IGNORECASE)
-_FOLLOWING = lazy_regex(
-    r"\b(?:the )?following\b|\bbelow\b|\bas follows\b|\bpasted\b|\battached\b|\bquoted?\b", re.IGNORECASE
-)
+_FOLLOWING = lazy_regex(r"\b(?:the )?following\b|\bas follows\b|\bquoted?\b", re.IGNORECASE)
+_BELOW = lazy_regex(r"\b(?:below|pasted|attached)\b", re.IGNORECASE)
 _REWORDS = lazy_regex(
     r"\b(?:translat\w*|summari[sz]e\w*|summary of|proof-?read\w*|paraphras\w*|rephras\w*|reword\w*|tl;?dr|spell-?check\w*|transcrib\w*"
     r"|(?:correct|check|fix|improve|polish)\s+(?:the |my |its )?(?:grammar|spelling|wording|style|tone|english|punctuation)"
@@ -232,7 +231,8 @@ def asks_about_text(sentence: str) -> Reach:
     if _FOLLOWING.search(sentence):
         return "all"
     if (
-        _POINTS_AT.search(sentence)
+        _BELOW.search(sentence)
+        or _POINTS_AT.search(sentence)
         or _ABOUT_WORK.search(sentence)
         or _DOES_BARE.search(sentence)
         or _HAVE_TEXT.search(sentence)
