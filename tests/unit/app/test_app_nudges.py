@@ -13,10 +13,10 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
 TEACHES = (
-    "We agreed with the platform team that invoices over ten thousand need a second approval, so the exporter splits them.\n"
+    "For the platform team, invoices over ten thousand need a second approval, so the exporter splits them.\n"
     "Please add that to the exporter and write a test."
 )
-OTHER = "We settled with legal that customer exports keep invoices for ten years, so the retention job skips them. Please fix it."
+OTHER = "The customer exports keep invoices for ten years for legal, and the retention job skips them. Please fix it."
 RULE = "Always run ruff before every commit"
 
 
