@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from postgres_server import Shards
-from tacit.errors import NotFound, NotLoggedIn, StoreError, TacitError
+from tacit.errors import InvalidInput, NotFound, NotLoggedIn, TacitError
 from tacit.server.logs import Logs
 from tacit.sync.keys import AccountKey
 from unit.sync.devices import NOW
@@ -106,17 +106,20 @@ def test_devices_go_on_while_their_account_moves(shards, servers, account):
     assert held_on == [0, 0, 1]
 
 
-def test_an_account_that_was_removed_leaves_no_name(shards, servers, account):
+def test_the_name_of_an_account_that_was_removed_stays_taken_on_every_server(shards, servers, account):
     code = servers[0].add_account(account, now_ms=NOW)
     member = Member(servers[0], code, AccountKey.new())
     servers[1].principal(member.token, now_ms=NOW)
     assert servers[0].remove_account(account) == 0
-    assert shards.rows("main", f"SELECT 1 FROM routes WHERE name = 'account:{account}'") == []
-    with pytest.raises((NotLoggedIn, StoreError)):
+    assert shards.rows("main", f"SELECT 1 FROM routes WHERE name = 'account:{account}'") == [(1,)]
+    with pytest.raises(NotLoggedIn):
         servers[1].principal(member.token, now_ms=NOW)
     with pytest.raises(NotFound):
         servers[0].remove_account(account)
-    again = servers[0].add_account(account, now_ms=NOW)
+    for server in servers[:2]:
+        with pytest.raises(InvalidInput):
+            server.add_account(account, now_ms=NOW)
+    again = servers[0].add_account(account, now_ms=NOW, same_person=True)
     with pytest.raises(NotLoggedIn):
         servers[1].principal(member.token, now_ms=NOW)
     assert Member(servers[1], again, AccountKey.new()).who.account == account

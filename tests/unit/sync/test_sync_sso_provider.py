@@ -271,7 +271,7 @@ def _mail(address="ana@example.org", *, verified: object = True, issuer=ISSUER, 
 
 def test_a_domain_lets_verified_addresses_in_alone():
     rules = Rules.parse([], ["Example.org"])
-    assert rules.roles(_mail()) == {}
+    assert rules.roles(_mail()) == rules.roles(_mail(hd="elsewhere.example")) == {}
     for stranger in (
         _mail(verified=False),
         _mail(verified="true"),
@@ -279,7 +279,8 @@ def test_a_domain_lets_verified_addresses_in_alone():
         _mail("ana@evil.example.org"),
         _mail("ana@example.org.evil.com"),
         _mail(""),
-        _mail(hd="evil.com"),
+        _mail("", hd="example.org"),
+        _mail(verified=False, hd="example.org"),
     ):
         with pytest.raises(NotPermitted):
             rules.roles(stranger)
