@@ -46,7 +46,7 @@ from tacit.model.memory import AGENT_SOURCES, BY_AGENT, BY_TOOL, Memory, Sensiti
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Surface
 from tacit.model.query import NO_BRANCH, Query
-from tacit.model.scope import Scope, ScopeFilter, ScopeKind, project_scope
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
 from tacit.model.trace import AskedWith, DropCause, DropReason, Trace
@@ -704,8 +704,8 @@ class Engine:
             session: the session it was said in.
             pinned: packed first where a preset pins.
             files: paths it speaks of.
-            user_words: what the user said, verbatim, when an agent states it: where a recent prompt of this project holds
-                them and says the same as `content`, it is stored as the user's, for this project only.
+            user_words: what the user said, verbatim, when an agent states it: where a prompt of its session holds them as the user's own
+                statement, it is stored as the user's, for this project only; see `user_words.note_of`.
             sensitivity: where it may appear; None = `project`. `session` without `session` = the one at work in `cwd`.
             replaces: ids of memories that it replaces: those of equal or lower trust end, of the others the user is asked.
             all_branches: whether it holds on all branches even if an unmerged one is checked out.
@@ -725,16 +725,20 @@ class Engine:
         if sensitivity is Sensitivity.SESSION and session is None:
             session = self.agents.queries.only_session(cwd)
         replaced = self._replaced_memories(replaces, cwd, speaker)
-        spoken_of: tuple[str, ...] = ()
-        quoted = (content, user_words, self._projects.of(cwd), session)
-        if user_words and speaker is Speaker.AGENT and self._writing().said_lately(*quoted):
-            tier = TrustTier.USER
-            # A quotation speaks for the project it was said in.
-            scope = project_scope(self.project(cwd).id)
+        ends: tuple[str, ...] = ()
+        reason: ChangeReason | None = None
+        if speaker is Speaker.AGENT:
+            from tacit.app.user_words import note_of  # noqa: PLC0415 - loads the write side
+
+            session = session or self.agents.queries.only_session(cwd)
+            self._refuse_muted(session)
+            prompts = self._sessions.typed(session) if session else ()
+            noted = note_of(content, user_words, prompts, replaced=replaced)
+            content, tier, reason, ends = noted.content, noted.tier, noted.reason, noted.ends
+            if self._projects.of(cwd) is not None and not (noted.everywhere and scope == UNIVERSAL):
+                # A quotation and a note speak for the project of their session.
+                scope = project_scope(self.project(cwd).id)
             when = parse_when(when, maker="agent") if when and not isinstance(when, Trigger) else when
-            spoken_of = self._spoken_of(replaced, cwd, user_words)
-        if source == BY_TOOL and session is None:  # only now: words of an earlier session may be quoted, too
-            session = self.agents.queries.only_session(cwd)
         return self._writing().memories.remember(
             content,
             kind=kind,
@@ -748,8 +752,9 @@ class Engine:
             files=files,
             sensitivity=sensitivity,
             replaces=replaced,
-            spoken_of=spoken_of,
+            spoken_of=ends,
             all_branches=all_branches,
+            told=reason,
         )
 
     def _replaced_memories(self, names: Sequence[str], cwd: str, speaker: Speaker) -> list[Memory]:
@@ -761,12 +766,17 @@ class Engine:
             self.agents.seen(caller, name) if speaker is Speaker.AGENT else self.show(name) for name in names
         ]
 
-    def _spoken_of(self, memories: Sequence[Memory], cwd: str, user_words: str) -> tuple[str, ...]:
-        """Return the ids of those memories that the user's own words are about."""
-        from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
+    def _refuse_muted(self, session: SessionKey | None) -> None:
+        """Refuse a note in a session that the user muted.
 
-        caller = Caller(cwd=cwd)
-        return tuple(memory.id for memory in memories if self.agents.speaks_of(caller, memory, user_words))
+        Raises:
+            RefusedByTrust: if it is muted.
+        """
+        state = self._sessions.load(session) if session else None
+        if state is not None and state.muted:
+            raise RefusedByTrust(
+                "Nothing is noted: the user muted this session.", hint="`tacit mute --off` ends that."
+            )
 
     def _refuse_incognito(self, cwd: str) -> None:
         """Refuse the statement of an agent where nothing may be stored.

@@ -105,6 +105,7 @@ class Learning:
             return
         project = handled.project
         self._follow_host_memory(signal, project, settings.capture)
+        self._hear(signal)
         match signal:
             case SessionStarted():
                 if project is not None:
@@ -209,6 +210,11 @@ class Learning:
         project = handled.project
         if project is not None and self._projects.branches.learned_on(project) is not None:
             self._look_at_branches(self._projects.register(project))
+
+    def _hear(self, signal: Signal) -> None:
+        """Keep what the user typed: it vouches for what the agent notes."""
+        if isinstance(signal, PromptSubmitted) and not signal.machine and not signal.agent_id:
+            self._sessions.hear(signal.session, signal.text)
 
     def _explicit(self, signal: PromptSubmitted, handled: SignalResult) -> None:
         state = handled.state

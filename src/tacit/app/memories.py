@@ -14,7 +14,7 @@ from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import checked_text, clean_trigger, offset_at, refuse_long, secrets_in, words_of
 from tacit.capture.relate import link_entities
 from tacit.errors import InvalidInput, RefusedByRedaction
-from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.changes import FORGOTTEN, Change, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import new_id
 from tacit.model.memory import (
@@ -66,8 +66,11 @@ class Memories:
         replaces: Sequence[Memory] = (),
         spoken_of: Collection[str] = (),
         all_branches: bool = False,
+        told: ChangeReason | None = None,
     ) -> tuple[Change, ...]:
         """Store one statement; see `Engine.remember`. `confirmed` False = what would be dangerous waits all the same.
+
+        `told` = how an agent's note was judged; the changes that are returned say it.
 
         `replaces` are the memories that it is said to replace, `spoken_of` the ids of those that the user's quoted words speak of.
         """
@@ -124,7 +127,7 @@ class Memories:
                 f"Nothing was stored: the statement {change_text(refused[0].reason)}.",
                 hint="Leave the secret out and say it again.",
             )
-        return changes
+        return tuple(_told(change, told) for change in changes) if told is not None else changes
 
     def _require_known(self, place: Scope, project: ProjectRecord | None) -> None:
         """Refuse a scope whose project is not known; register `project`, the project of the folder, if the scope belongs to it.
@@ -361,6 +364,11 @@ def _must_be_live(memory: Memory) -> None:
             f"{memory.id} is {memory.status}; it cannot be changed.",
             hint=f"`tacit show {memory.id}` shows its history; state it again with `tacit remember`.",
         )
+
+
+def _told(change: Change, why: ChangeReason) -> Change:
+    """Return the change with `why` beside its reason, for whoever is answered; it is not stored."""
+    return replace(change, reason=joined((change.reason, why)))
 
 
 def _checked(content: str, redactor: TextRedactor) -> str:

@@ -229,6 +229,12 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
     ChangeCause.CHANGED_BY_TEAM: lambda why: f"changed by {_first(why.terms)}",
     ChangeCause.UNSHARED: lambda why: f"{_first(why.terms)} no longer shares it",
     ChangeCause.TEAM_LEFT: lambda why: f"this home is no longer in {_first(why.terms)}",
+    ChangeCause.QUOTED: lambda why: _QUOTED_TEXTS.get(
+        _first(why.terms) if why.terms else "", "the user said it"
+    ),
+    ChangeCause.OWN_NOTE: lambda why: (
+        f"it names what the user never typed: {', '.join(why.terms)}" if why.terms else "the agent's own note"
+    ),
     ChangeCause.SESSION_NOTE: lambda _: "session note",
     ChangeCause.SESSION_WENT_ON: lambda _: "the session went on",
     ChangeCause.NOTHING_LEFT: lambda _: "nothing left",
@@ -252,6 +258,19 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
     ChangeCause.CAPTURE_OFF: lambda _: "capture at session end is switched off",
     ChangeCause.UNREADABLE_TRANSCRIPT: lambda why: _with_detail("transcript not readable", why.detail),
     ChangeCause.UNREADABLE_FILE: lambda why: why.detail or "the file cannot be read",
+}
+_QUOTED_TEXTS = {
+    "short": "user_words has fewer than three words; quote at least three",
+    "not_typed": "the user did not type these words in this session; quote them as they were typed",
+    "pasted": "these words stand in text that the user pasted or quoted",
+    "asks": "these words ask",
+    "doubts": "these words doubt or suppose",
+    "reports": "these words say what somebody else says",
+    "elsewhere": "these words are about another project",
+    "mocked": "these words do not seem to be meant",
+    "taken_back": "the user took these words back",
+    "for_once": "these words are for this one time",
+    "wording": "the user's own sentence was stored: your wording says more, less or something else",
 }
 _HOLDERS = (ChangeCause.UNDONE, ChangeCause.REPLACED_BY)
 """Causes whose words hold those of `further`; the reasons beside others follow them."""

@@ -39,6 +39,9 @@ RETRY_LIMIT_S = 600.0
 _MOST_AT_END = 2
 """So many writes wait for a busy store once this is to end; the others are given up."""
 
+MOST_TYPED = 400_000
+"""Characters of the prompts of one session that are kept."""
+
 
 class LiveSessions:
     """The records of the sessions at work."""
@@ -74,7 +77,25 @@ class LiveSessions:
         self._again_s = again_s
         self._tries_s = tries_s
         self._in_vain = 0
+        self._typed: OrderedDict[SessionKey, tuple[str, ...]] = OrderedDict()
         self.feed = TraceFeed()
+
+    def hear(self, key: SessionKey, prompt: str) -> None:
+        """Keep a prompt that the user typed, whole: it vouches for what the agent of its session notes. It is never written to disk."""
+        with self._guard:
+            typed = (*self._typed.pop(key, ()), prompt[:MOST_TYPED])
+            while len(typed) > 1 and sum(map(len, typed)) > MOST_TYPED:
+                typed = typed[1:]
+            self._typed[key] = typed
+            while len(self._typed) > MAX_LIVE:
+                self._typed.popitem(last=False)
+
+    def typed(self, key: SessionKey) -> tuple[str, ...]:
+        """Return what the user typed in a session, oldest first; after a restart of this process what its record holds."""
+        with self._guard:
+            typed = self._typed.get(key, ())
+        state = None if typed else self.load(key)
+        return typed or (state.recent_prompts if state else ())
 
     @contextmanager
     def turn(self, key: SessionKey, *, timeout_s: float) -> Generator[bool]:

@@ -115,7 +115,9 @@ class Preparer:
         if isinstance(content, Skip):
             return content
         tier = draft.provenance.tier
-        ruling = may_store_as(tier, kind, confirmed=draft.explicit, read_off=draft.read_off)
+        ruling = may_store_as(
+            tier, kind, confirmed=draft.explicit, read_off=draft.read_off, own_note=draft.provenance.own_note
+        )
         if ruling.status is None:
             refused = ruling.reason or ChangeReason(cause=ChangeCause.TOOL_KIND, terms=(kind.name,))
             return Skip(content=content, reason=refused)

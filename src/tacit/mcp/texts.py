@@ -66,7 +66,15 @@ def memory_line(memory: Memory) -> str:
 
 
 def outcome(change: Change) -> str:
-    """What became of a statement."""
+    """What became of a statement, and how it was judged."""
+    told = next((why for why in change.reason.further if why.cause in _JUDGED), None)
+    said = (
+        f" {change_text(told)[:1].upper()}{change_text(told)[1:]}." if told is not None and told.terms else ""
+    )
+    return f"{_outcome(change)}{escape_text(said)}"
+
+
+def _outcome(change: Change) -> str:
     match change:
         case Add():
             return f"Stored as {_named(change.memory)}."
@@ -88,8 +96,19 @@ def outcome(change: Change) -> str:
             return f"Changed: {escape_text(change_text(change.reason))}."
 
 
+_JUDGED = (ChangeCause.QUOTED, ChangeCause.OWN_NOTE)
+
+
 def _named(memory: Memory) -> str:
-    waiting = ", unconfirmed: the user can confirm it" if memory.status == "quarantined" else ""
+    waiting = (
+        ", unconfirmed, found on demand only: the user can confirm it"
+        if memory.status == "quarantined"
+        else ""
+    )
+    if memory.provenance.own_note:
+        waiting = ", your own note, unconfirmed"
+    elif memory.provenance.vouched and not waiting:
+        waiting = f", as the user's word: {escape_text(memory.content)}"
     branch = f", on branch {escape_text(memory.branch_name)} until it is merged" if memory.branch else ""
     return f"{memory.id} ({memory.kind}{branch}{waiting})"
 

@@ -77,6 +77,10 @@ class ChangeCause(StrEnum):
     OLDER = "older"
     """`memory_ids`: the newer memory that holds now."""
 
+    QUOTED = "quoted"
+    """An agent quoted the user for it; `terms`: the test that failed, if one did."""
+    OWN_NOTE = "own_note"
+    """An agent's own note; `terms`: what it names that the user never typed."""
     LOWER_TIER = "lower_tier"
     """Here and below: why one may not end the other. `terms`: the new tier and the old one."""
     UNCONFIRMED = "unconfirmed"

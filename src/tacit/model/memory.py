@@ -151,6 +151,11 @@ class Provenance:
         return self.source in AGENT_SOURCES
 
     @property
+    def own_note(self) -> bool:
+        """Whether it is a note of an agent or a model of its own, which nobody confirmed."""
+        return self.tier is TrustTier.ASSISTANT and (self.source in AGENT_SOURCES or bool(self.extractor))
+
+    @property
     def vouched(self) -> bool:
         """Whether an agent stated it with words of the user's that say the same."""
         return self.tier is TrustTier.USER and self.source in AGENT_SOURCES

@@ -156,7 +156,8 @@ def pack(
         cost: tokens of one rendered line for (candidate, text).
         text: the words of a memory that a line shows.
     """
-    ordered = ORDERS[allowance.order](candidates)
+    # An agent's own notes come last: they take no place from what people said.
+    ordered = sorted(ORDERS[allowance.order](candidates), key=lambda c: c.memory.provenance.own_note)
     room = _RemainingBudget(
         left=allowance.tokens - allowance.frame_tokens,
         slots={slot: int(share * allowance.tokens) for slot, share in allowance.shares.items()},

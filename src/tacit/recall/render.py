@@ -62,6 +62,8 @@ def source_of(candidate: Candidate) -> str:
     if memory.provenance.tier is TrustTier.TEAMMATE:
         name = memory.provenance.author
         return f"{f'teammate {name}' if name else 'a teammate'}, {since}{mark_of(candidate)}"
+    if memory.provenance.own_note:
+        return f"agent's note, {since}{mark_of(candidate)}"
     source = (
         origin if memory.provenance.read_from or "." in origin or "/" in origin else memory.provenance.speaker
     )

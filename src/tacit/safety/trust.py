@@ -26,6 +26,10 @@ _SURFACES: dict[TrustTier, frozenset[Surface]] = {
 }
 
 
+_OWN_NOTES = frozenset({Surface.START, Surface.COMPACTION, Surface.PROMPT, Surface.ON_DEMAND})
+"""Of an agent's own notes, which stand behind what people said and are marked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustDecision:
     """Whether something is allowed; `reason` = why it is not."""
@@ -46,7 +50,7 @@ class StoreDecision:
 
 
 def may_store_as(
-    tier: TrustTier, kind: Kind, *, confirmed: bool = False, read_off: bool = False
+    tier: TrustTier, kind: Kind, *, confirmed: bool = False, read_off: bool = False, own_note: bool = False
 ) -> StoreDecision:
     """Decide how a statement of `kind` from `tier` may be stored.
 
@@ -54,6 +58,7 @@ def may_store_as(
         tier: who vouches for it.
         kind: what it is to be stored as.
         confirmed: the user confirmed it, or a success proved it (a fix after which the command passed).
+        own_note: it is an agent's own note: active at once, but marked, for its project, and behind what people said.
         read_off: it was read off the project's own files; its tier keeps it to answers on demand, so nobody needs to be asked.
 
     Returns:
@@ -62,11 +67,9 @@ def may_store_as(
     if tier >= TrustTier.TEAMMATE:
         return StoreDecision(status="active")
     if tier is TrustTier.ASSISTANT:
-        if confirmed:
+        if own_note or confirmed or not kind.standing:
             return StoreDecision(status="active")
-        if kind.standing:
-            return StoreDecision(status="quarantined")
-        return StoreDecision(status="active")
+        return StoreDecision(status="quarantined")
     if tier is TrustTier.TOOL:
         if kind.from_tools:
             return StoreDecision(status="active")
@@ -150,7 +153,8 @@ def why_not_on(
     if memory.status == "quarantined" and surface is not Surface.ON_DEMAND:
         return DropReason(cause=DropCause.QUARANTINED)
     tier = memory.provenance.tier
-    if surface not in _SURFACES[tier] and not memory.proven:
+    surfaces = _OWN_NOTES if memory.provenance.own_note else _SURFACES[tier]
+    if surface not in surfaces and not memory.proven:
         return DropReason(cause=DropCause.UNTRUSTED, detail=f"{tier.name.lower()} not on {surface.value}")
     return why_hidden(memory, session=session, by_user=by_user and surface is Surface.ON_DEMAND)
 

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from tacit.app.quote_check import said_by_user
 
 from tacit.app.maintenance.writing import REQUEST_MARGIN
-from tacit.app.quote_check import said_by_user
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import TranscriptInfo

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.app.maintenance.maintenance import Maintenance
 from tacit.app.maintenance.review import Review
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
-from tacit.app.quote_check import prompts_of, said_by_user
 from tacit.app.redaction import outgoing
 from tacit.app.tuning import TuneReport, tune
+from tacit.app.user_words import vouch
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up.session_writer import WriterAccess
 from tacit.config.settings import CaptureSettings
@@ -200,14 +199,6 @@ class Writing:
         """Fit the levels before a prompt to this store; see `tacit.app.tuning`."""
         return tune(self._parts, pipeline, bound=bound, apply=apply)
 
-    def said_lately(
-        self, content: str, words: str, project: ProjectRecord | None, session: SessionKey | None
-    ) -> bool:
-        """Whether a recent prompt of `project` holds `words` and says the same as `content`."""
-        self._sessions.flush()
-        prompts = prompts_of(self._parts.store, project, session, now_ms=self._parts.clock.now_ms())
-        return said_by_user(content, words, prompts, project=Path(project.root).name if project else "")
-
 
 def _model(parts: Parts) -> WriterAccess | None:
     if parts.writer is None:
@@ -218,7 +209,9 @@ def _model(parts: Parts) -> WriterAccess | None:
         return settings.capture.enabled and not settings.privacy.incognito
 
     def vouches(content: str, words: str, prompts: Sequence[str], project: str) -> bool:
-        return said_by_user(content, words, prompts, project=project)
+        del project
+        found = vouch(content, words, prompts)
+        return bool(found.statement) and found.failed != "wording"
 
     return WriterAccess(
         writer=parts.writer,

@@ -23,7 +23,6 @@ from tacit.app.visibility import Visibility
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.ids import normalize_text
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Speaker, TrustTier
 from tacit.model.scope import ScopeFilter
@@ -31,14 +30,12 @@ from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
 from tacit.recall.pipeline import RecallPipeline
 from tacit.text.stemming import content_words
-from tacit.text.tokens import CODE_WORD
 
 """What is known of the user and how they want to work."""
 MAX_LISTED = 500
 """Most memories that one listing counts."""
 MAX_JUDGED = 2000
 """Memories whose feedback is remembered, so that an agent's word counts once."""
-LEAST_QUOTED = 3
 TRACES = 50
 MAX_ADDED_BY_SEARCH = 5
 """Memories that the search may add to an answer."""
@@ -246,10 +243,10 @@ class AgentTools:
 
         Raises:
             NotFound: if there is none of this id here.
-            RefusedByTrust: if the user said it, and `user_words` are none of theirs that speak of it.
+            RefusedByTrust: if the user said it, and `user_words` are none of theirs that ask for its end.
         """
         memory = self.seen(caller, id_or_prefix)
-        if memory.provenance.tier >= TrustTier.TEAMMATE and not self.speaks_of(caller, memory, user_words):
+        if memory.provenance.tier >= TrustTier.TEAMMATE and not self.ends(caller, memory, user_words):
             raise RefusedByTrust(
                 f"{memory.id} is the user's own word: only they can end it.",
                 hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
@@ -273,9 +270,9 @@ class AgentTools:
         """Change a memory in place without confirming it, and return it; the user can take that back.
 
         Raises:
-            RefusedByTrust: if the user said it, and `user_words` are none of theirs that speak of it.
+            RefusedByTrust: if the user said it, and `user_words` are none of theirs that ask for its end.
         """
-        if memory.provenance.tier >= TrustTier.TEAMMATE and not self.speaks_of(caller, memory, user_words):
+        if memory.provenance.tier >= TrustTier.TEAMMATE and not self.ends(caller, memory, user_words):
             raise RefusedByTrust(
                 f"{memory.id} is the user's own word: only they can change it.",
                 hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
@@ -392,20 +389,13 @@ class AgentTools:
         clean = self._parts.redactor.cleaner(self._settings_at(caller.cwd))
         return tuple(replace(memory, content=clean(memory.content) or "-") for memory in memories)
 
-    def speaks_of(self, caller: Caller, memory: Memory, user_words: str) -> bool:
-        """Whether a recent prompt holds `user_words`, and they speak of this memory: by its id, or half of its words."""
-        from tacit.app.quote_check import prompts_of  # noqa: PLC0415 - loads the write side
+    def ends(self, caller: Caller, memory: Memory, user_words: str) -> bool:
+        """Tell whether the user typed words in the session at work that ask for the end of this memory."""
+        from tacit.app.user_words import asks_to_end, vouch  # noqa: PLC0415 - loads the write side
 
-        quoted = normalize_text(user_words)
-        if len(quoted.split()) < LEAST_QUOTED:
-            return False
-        self._sessions.flush()
-        now = self._parts.clock.now_ms()
-        prompts = prompts_of(self._store, self._projects.of(caller.cwd), None, now_ms=now)
-        if not any(quoted in normalize_text(prompt) for prompt in prompts):
-            return False
-        memory_words = _long_words(normalize_text(memory.content))
-        return memory.id in user_words or 2 * len(memory_words & _long_words(quoted)) >= len(memory_words)
+        session = self.queries.only_session(caller.cwd)
+        found = vouch("", user_words, self._sessions.typed(session) if session else ())
+        return asks_to_end(found.sentences, memory.content)
 
 
 def _holds_most(content: str, query: str) -> bool:
@@ -424,7 +414,3 @@ def _looked_at(trace: Trace) -> set[str]:
         | {drop.memory_id for stage in trace.stages for drop in stage.drops}
         | set(trace.injected)
     )
-
-
-def _long_words(text: str) -> set[str]:
-    return {word for word in CODE_WORD.findall(text) if len(word) > 2}

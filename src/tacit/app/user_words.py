@@ -1,0 +1,456 @@
+"""Whether the user's own words vouch for what an agent notes. In: a note, the words quoted for it, the prompts of its session. Out: what to store as whose.
+
+Agents lead one another astray, so a quotation proves only itself. What the user typed and meant to last is stored as theirs: in the agent's
+wording where that says no more and no less, else in the user's own sentence, whole. Words that were pasted, ask, doubt, report somebody else,
+are taken back or are for once vouch for nothing. An end is guarded more strictly than an addition: the words must ask for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tacit.capture.prepare import MAX_CHARS
+from tacit.capture.prose import Sentence, spoken_sentences
+from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.memory import Memory, TrustTier
+from tacit.reading.marks import (
+    is_doubtful,
+    is_one_off,
+    is_question,
+    is_reported,
+    lead_free,
+    read_marked,
+    takes_back,
+)
+from tacit.reading.prompts.reports import names_source
+from tacit.safety.danger import danger_of
+from tacit.statements.same import same_statement
+from tacit.text.lazy_regex import lazy_regex
+from tacit.text.stemming import statement_stem
+from tacit.text.stop_words import STATEMENT_STOP_WORDS
+
+Failed = Literal[
+    "",
+    "short",
+    "not_typed",
+    "pasted",
+    "asks",
+    "doubts",
+    "reports",
+    "taken_back",
+    "for_once",
+    "mocked",
+    "elsewhere",
+    "wording",
+]
+
+LEAST_WORDS = 3
+"""Fewest words of a quotation."""
+LEAST_FOR_SLIP = 5
+"""A word of so many letters may differ in one edit."""
+LEAST_SHARED = 2
+NEAR_SENTENCES = 4
+"""Sentences of a later prompt that are looked at for what it takes back."""
+MOST_OF_IT = 0.6
+"""Share of the words of a memory that a plain denial of it holds."""
+"""Words that a statement shares with a memory that it gives another value of."""
+_EDGE_BEFORE, _EDGE_AFTER = (
+    "'`*\"\u201c\u201e\u00ab\u2018([{<",
+    "'`*\"\u201d\u201c\u00bb\u2019)]}>,.;:!?\u2026\u3001\u3002\uff0c\uff1b\uff01\uff1f",
+)
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_NEGATIONS = frozenset(
+    [
+        "not",
+        "no",
+        "never",
+        "none",
+        "nobody",
+        "nothing",
+        "neither",
+        "nor",
+        "without",
+        "dont",
+        "doesnt",
+        "didnt",
+        "isnt",
+        "arent",
+        "wasnt",
+        "cant",
+        "cannot",
+        "wont",
+        "shouldnt",
+        "mustnt",
+        "couldnt",
+        "wouldnt",
+        "avoid",
+        "stop",
+        "nicht",
+        "kein",
+        "keine",
+        "keinen",
+        "keiner",
+        "keinem",
+        "nie",
+        "niemals",
+        "ohne",
+        "nichts",
+        "ne",
+        "pas",
+        "jamais",
+        "sans",
+        "aucun",
+        "aucune",
+        "rien",
+        "plus",
+        "nunca",
+        "jamás",
+        "sin",
+        "não",
+    ]
+)
+_DO_NOT_FORGET = lazy_regex(
+    r"\b(?:(?:do not|don['\u2019]?t|never) forget|vergiss (?:bitte )?nicht|n['\u2019]oublie(?:z)? (?:pas|jamais))\b",
+    re.IGNORECASE,
+)
+_BY_THE_WAY = lazy_regex(
+    r"\b(?:by the way|btw|please|pls|plz|bitte|s['\u2019]il (?:te|vous) pla\u00eet|stp|svp)\b[,:]?",
+    re.IGNORECASE,
+)
+"""Words that people and agents add and leave out."""
+_IN_QUOTES = lazy_regex(r"^[\"\u201c\u201e\u00ab].*[\"\u201d\u201c\u00bb]\W*$", re.DOTALL)
+_CODE = lazy_regex(r"`([^`\n]+)`")
+_PACKAGE = lazy_regex(
+    r"\b(?:install\w*|packages?|librar(?:y|ies)|dependenc(?:y|ies)|plugins?|extensions?|pakete?|bibliotheken?|abh\u00e4ngigkeit\w*|paquets?|biblioth\u00e8ques?|d\u00e9pendances?)\W+(?P<name>[\w@/.-]+)",
+    re.IGNORECASE,
+)
+_PERMITS = lazy_regex(
+    r"\b(?:without|no need (?:to|for)|skip\w*|bypass\w*|disabl\w+|ignor\w+|allow\w*|permit\w*|may|can|ohne|\u00fcberspring\w*|umgeh\w*|deaktivier\w*|abschalt\w*|ignorier\w*|erlaub\w*|darf|d\u00fcrfen|sans|ignore\w*|contourn\w*|d\u00e9sactiv\w*|autoris\w*|permet\w*|peut|peuvent)\b[^.;]{0,60}?"
+    r"\b(?:ask\w*|approv\w*|confirm\w*|review\w*|check\w*|verif\w*|permission\w*|tls|ssl|cert\w*|zertifikat\w*|auth\w*|token\w*|passw\w*|credential\w*|secret\w*|sandbox\w*|hooks?|prod\w*|delet\w*|push\w*|deploy\w*|r\u00fcckfrag\w*|genehmig\w*|freigab\w*|pr\u00fcf\w*|l\u00f6sch\w*|demand\w*|approb\w*|v\u00e9rif\w*|supprim\w*)",
+    re.IGNORECASE,
+)
+_MOCKED = lazy_regex(
+    r"(?:^|\s)/s\b|\b(?:lo+l|lmao+|rofl|ha(?:ha)+|jk|just kidding)\W*$|\bwhat could (?:possibly )?go wrong|\b(?:yeah|yea|sure|oh)[, ]+(?:right|sure|great|yeah)\b|\bgreat idea\b|\bbrilliant\b|\bgenius\b"
+    r"|\bbecause that (?:worked|went) (?:so )?well|\b(?:ja|na) klar\b|\btolle idee\b|\bganz toll\b|\bben voyons\b|\bbien s\u00fbr\b|\bmais oui\b|\bquelle (?:bonne|super|brillante) id\u00e9e|[\U0001f644\U0001f602\U0001f923\U0001f921]",
+    re.IGNORECASE,
+)
+_ELSEWHERE = lazy_regex(
+    r"\b(?:in|at|on|for) (?:the |my |our |an?|their |his |her )?(?:old|other|previous|last|former|another|different|friend'?s) (?:\w+ )?(?:repo\w*|projects?|job|company|team|client|codebase|gig|place)\b"
+    r"|\b(?:im|in der|in unserem|in meinem|bei(?:m| der)?) (?:alten|anderen|vorigen|letzten|fr\u00fcheren) (?:repo\w*|projekt|firma|job|team|kunden)\b"
+    r"|\b(?:dans|sur|chez) (?:l['\u2019]|le |la |mon |ma |notre |un |une )?(?:ancien(?:ne)?|autre|pr\u00e9c\u00e9dente?|dernier|derni\u00e8re) (?:d\u00e9p\u00f4t|repo|projet|bo\u00eete|\u00e9quipe|client|poste)\b",
+    re.IGNORECASE,
+)
+_BACK = lazy_regex(
+    r"\b(?:actually,? no\b|no,? (?:dont|don['\u2019]t|do not|wait)\b|never ?mind|ignore (?:that|it)|scratch that|forget (?:that|it)\b|take (?:that|it) back|nvm\b|(?:so |we )stay (?:on|with|at)\b|told me:? no\b"
+    r"|doch (?:nicht|lieber)|vergiss (?:das|es)|lass (?:das|mal)\b|bleib(?:en|t) (?:bei|wir)|kommando zur\u00fcck|finalement,? (?:non|pas|on)|en fait,? non|oublie (?:\u00e7a|ce)|laisse tomber|on reste)"
+    r"|^\W*(?:m?h+|nah|no|nope|oh|ah|hm+)\b[^.]*\binstead\b",
+    re.IGNORECASE,
+)
+_FOR_ONCE = lazy_regex(
+    r"^\W*(?:for |just )?today\b|\b(?:real quick|quickly once|just (?:this )?once|this one time|heute mal|mal (?:eben|schnell)|schnell mal|diesmal|vite fait|(?:pour )?cette fois|aujourd['\u2019]hui)\b",
+    re.IGNORECASE,
+)
+_SPEAKER = lazy_regex(
+    r"\b(?:(?:kept|keeps) saying|h\u00e4tten? gerne?|empfiehlt|recommends?|recommande\w*|suggests?|pr\u00e9conise\w*|swears? by|would like us|the other team)\b|^\W*[\w.@-]+(?: \w+)? (?:on|in|from|via|auf|sur) (?:slack|teams|discord|mail|e-?mail|jira|github|linear|chat|twitter|irc)\b[^:]{0,30}:"
+    r"|^\W*(?:my |our |the )?(?:boss|manager|lead|cto|ceo|colleague|coworker|client|customer|vendor|chef|kollege|kunde|coll\u00e8gue|patron)\b[^:.]{0,40}(?::|\b(?:says?|said|wants?|thinks?|told|meint|sagt|will|dit|veut)\b)",
+    re.IGNORECASE,
+)
+_ENDS = lazy_regex(
+    r"\b(?:forget|remove|drop(?:ped)?|delet\w+|scrap(?:ped)?|discard|retire|obsolete|outdated|no longer|(?:any ?more|any longer)|never ?mind|lifted|revoked?|undo|cancel\w*|abolish\w*|get rid of|does(?:n'?t| not) (?:hold|apply|count)"
+    r"|vergiss|streich\w*|l\u00f6sch\w*|entfern\w*|nicht mehr|gilt nicht|hinf\u00e4llig|veraltet|aufgehoben|oubli\w+|supprim\w+|retir\w+|ne \w+ plus|n['\u2019]est plus|p\u00e9rim\u00e9\w*|abandonn\w+|annul\w+)\b",
+    re.IGNORECASE,
+)
+_ASKED_END = lazy_regex(
+    r"(?<!don't )(?<!dont )(?<!do not )(?<!never )(?<!n')(?<!n\u2019)\b(?:forget|remove|drop|delete|scrap|discard|retire|undo|cancel|get rid of|never ?mind|obsolete|outdated|lifted|revoked?|vergiss(?! nicht| bitte nicht)|streich\w*|l\u00f6sch\w*|entfern\w*|hinf\u00e4llig|veraltet|aufgehoben|oublie\w*(?! pas)|supprim\w+|annul\w+|p\u00e9rim\u00e9\w*"
+    r"|does(?:n'?t| not) (?:hold|apply|count)|gilt nicht)\b",
+    re.IGNORECASE,
+)
+_CHANGES = lazy_regex(
+    r"\b(?:instead|rather than|switch\w*|mov(?:e|ed|ing)|chang\w+|renam\w+|migrat\w+|replac\w+|now|actually|back to|from now on|no more|statt|anstatt|stattdessen|jetzt|ab (?:jetzt|sofort)|doch|wieder|umgestellt|gewechselt|umgezogen"
+    r"|au lieu de|plut\u00f4t|maintenant|d\u00e9sormais|dor\u00e9navant|finalement|pass\u00e9s? (?:\u00e0|sur))\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vouching:
+    """What the user's words vouch for.
+
+    Attributes:
+        statement: what is stored as the user's word; "" = nothing is.
+        failed: the test that the note did not pass. `wording` = the user's own sentence is stored in the place of the agent's words.
+        everywhere: the user said that it holds in all projects.
+        sentences: the sentences of the user's that the quotation stands in, as typed.
+    """
+
+    statement: str = ""
+    failed: Failed = ""
+    everywhere: bool = False
+    sentences: tuple[str, ...] = ()
+
+
+def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
+    """Find the quotation in what the user typed and decide what of a note is theirs.
+
+    Args:
+        content: what the agent wants to store.
+        quoted: the user's words for it.
+        prompts: what the user typed in the session, whole, oldest first.
+    """
+    words = _tokens(quoted)
+    if len(words) < LEAST_WORDS:
+        return Vouching(failed="short")
+    failed: Failed = "not_typed"
+    for number in range(len(prompts) - 1, -1, -1):
+        sentences = spoken_sentences(prompts[number])
+        covered = _covered(words, [sentence.text for sentence in sentences])
+        if not covered:
+            if _covered(words, [prompts[number]]):
+                failed = "pasted"
+            continue
+        failed = _first_failure(sentences, covered)
+        typed = tuple(sentences[at].text for at in covered)
+        if not failed and _taken_back_later(typed, prompts[number + 1 :]):
+            failed = "taken_back"
+        if failed:
+            continue
+        return _stated(content, typed)
+    return Vouching(failed=failed)
+
+
+def _stated(content: str, typed: tuple[str, ...]) -> Vouching:
+    marked = [read_marked(sentence) for sentence in typed]
+    own = " ".join(
+        mark.text if mark is not None else lead_free(sentence) or sentence
+        for mark, sentence in zip(marked, typed, strict=True)
+    ).strip()
+    everywhere = any(mark is not None and mark.everywhere for mark in marked)
+    # A marked sentence was learned from the prompt itself: the same words meet it there.
+    if not any(marked) and _says_as_much(content, own):
+        return Vouching(statement=content, everywhere=everywhere, sentences=typed)
+    if not own or len(own) > MAX_CHARS:
+        return Vouching(failed="wording", sentences=typed)
+    statement = own[:1].upper() + own[1:] if own[:2].isalpha() else own
+    return Vouching(statement=statement, failed="wording", everywhere=everywhere, sentences=typed)
+
+
+def names_untyped(content: str, prompts: Sequence[str]) -> tuple[str, ...]:
+    """Return what a note names that the user never typed: addresses, paths, flags, commands, packages, and permissions to go without a check."""
+    typed = {token for prompt in prompts for token in _tokens(prompt)}
+    named = [token for token in _tokens(content) if _looks_named(token)]
+    named += [token for span in _CODE.findall(content) for token in _tokens(span)]
+    named += [match["name"].casefold() for match in _PACKAGE.finditer(content)]
+    named += [match[0].casefold() for match in _PERMITS.finditer(content)]
+    spoken = " ".join(prompts).casefold()
+    return tuple(dict.fromkeys(name for name in named if name not in typed and name not in spoken))
+
+
+def _looks_named(token: str) -> bool:
+    return token.startswith("-") or any(mark in token[:-1] for mark in "./\\:@=|$<>{}()&") or "://" in token
+
+
+def asks_to_end(sentences: Sequence[str], memory: str) -> bool:
+    """Tell whether one of the user's sentences asks for the end of a memory: it names it, and ends or denies it. What affirms it ends nothing."""
+    about = _content(memory)
+    for sentence in sentences:
+        if not about & _content(sentence) or same_statement(sentence, memory):
+            continue
+        if _ASKED_END.search(sentence):
+            return True
+        denies = _denials(sentence) % 2 != _denials(memory) % 2
+        if denies and len(about & _content(sentence)) >= MOST_OF_IT * len(about):
+            return True
+    return False
+
+
+def gives_new_value(sentences: Sequence[str], memory: str) -> bool:
+    """Tell whether one of the user's sentences says in so many words that what a memory says changed, or asks for its end."""
+    if asks_to_end(sentences, memory):
+        return True
+    about, values = _content(memory), _values(memory)
+    for sentence in sentences:
+        shared = about & _content(sentence)
+        if not shared or same_statement(sentence, memory):
+            continue
+        changes = _CHANGES.search(sentence) or _ENDS.search(sentence)
+        new = _values(sentence) - values
+        if changes and (
+            len(shared) >= LEAST_SHARED or new or _ENDS.search(sentence) or "instead" in sentence.lower()
+        ):
+            return True
+        if len(shared) >= LEAST_SHARED and new and values:
+            return True
+    return False
+
+
+def _first_failure(sentences: Sequence[Sentence], covered: Sequence[int]) -> Failed:
+    """The first test that one of the covered sentences fails; "" = none does."""
+    for at in covered:
+        why = _why_not(sentences, at)
+        if why:
+            return why
+    return ""
+
+
+def _why_not(sentences: Sequence[Sentence], at: int) -> Failed:
+    """Why a sentence is no statement of the user's that lasts; "" = it is."""
+    sentence, text = sentences[at], sentences[at].text
+    if not sentence.own or _IN_QUOTES.match(text):
+        return "pasted"
+    if is_question(text):
+        return "asks"
+    if sentence.doubted or is_doubtful(text):
+        return "doubts"
+    if is_reported(text) or names_source(text) or _SPEAKER.search(text):
+        return "reports"
+    if _ELSEWHERE.search(text):
+        return "elsewhere"
+    after = sentences[at + 1].text if at + 1 < len(sentences) else ""
+    if _MOCKED.search(text) or (after and _MOCKED.search(after) and len(after.split()) <= LEAST_WORDS + 1):
+        return "mocked"
+    if any(takes_back(one.text) or _BACK.search(one.text) for one in sentences[at + 1 : at + 3]):
+        return "taken_back"
+    return "for_once" if is_one_off(text) or _FOR_ONCE.search(text) else ""
+
+
+def _taken_back_later(typed: Sequence[str], later: Sequence[str]) -> bool:
+    """Whether a later prompt takes the sentences back: the next one at once, one after it by naming what it takes back."""
+    about = frozenset[str]().union(*map(_content, typed))
+    for number, prompt in enumerate(later):
+        sentences = spoken_sentences(prompt)
+        near = about & _content(" ".join(sentence.text for sentence in sentences[:NEAR_SENTENCES]))
+        for at, sentence in enumerate(sentences):
+            if number == 0 and at == 0 and takes_back(sentence.text):
+                return True
+            if near and (takes_back(sentence.text) or _BACK.search(sentence.text)):
+                return True
+    return False
+
+
+def _says_as_much(content: str, own: str) -> bool:
+    """Whether the agent's wording has the same words with a meaning, the same values and the same denials as the user's, in the same order of values."""
+    if _denials(content) != _denials(own):
+        return False
+    mine, theirs = [w for w in _tokens(content) if _meant(w)], [w for w in _tokens(own) if _meant(w)]
+    return len(mine) >= LEAST_SHARED and len(mine) == len(theirs) and all(map(_alike, mine, theirs))
+
+
+def _covered(words: Sequence[str], sentences: Sequence[str]) -> tuple[int, ...]:
+    """The numbers of the sentences in which the words stand one after another; () = they do not stand there."""
+    spoken = [(token, number) for number, sentence in enumerate(sentences) for token in _tokens(sentence)]
+    for first in range(len(spoken) - len(words) + 1):
+        if all(_alike(spoken[first + at][0], word) for at, word in enumerate(words)):
+            numbers = (spoken[first + at][1] for at in range(len(words)))
+            return tuple(dict.fromkeys(numbers))
+    return ()
+
+
+def _tokens(text: str) -> list[str]:
+    """The words of a text without case and without punctuation around them; a path, flag or number stays as it is."""
+    tokens: list[str] = []
+    for raw in _BY_THE_WAY.sub(" ", text).split():
+        word = raw.strip(_EDGE_BEFORE) if raw[:1] in _EDGE_BEFORE else raw
+        word = word.rstrip(_EDGE_AFTER) or ""
+        if _IDEOGRAPH.search(word):
+            tokens += [char for char in word if char.isalnum()]
+        elif word:
+            folded = word.casefold().replace("'", "").replace("\u2019", "")
+            bare = folded.replace("-", "")
+            tokens.append(bare if bare.isalpha() and not folded.startswith("-") else folded)
+    return tokens
+
+
+def _alike(left: str, right: str) -> bool:
+    """Whether two words are the same, a slip of one letter in a long word aside."""
+    if left == right:
+        return True
+    if max(len(left), len(right)) < LEAST_FOR_SLIP or not (left.isalpha() and right.isalpha()):
+        return False
+    return not ({left, right} & _NEGATIONS) and _one_edit(left, right)
+
+
+def _one_edit(left: str, right: str) -> bool:
+    """Whether one letter more, less, or other, or two letters exchanged, turn one word into the other."""
+    if abs(len(left) - len(right)) > 1:
+        return False
+    at = next(
+        (at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
+    )
+    if len(left) == len(right):
+        swapped = left[at : at + 2] == right[at : at + 2][::-1] and left[at + 2 :] == right[at + 2 :]
+        return swapped or left[at + 1 :] == right[at + 1 :]
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    return longer[at + 1 :] == shorter[at:]
+
+
+def _meant(word: str) -> bool:
+    return word not in STATEMENT_STOP_WORDS
+
+
+def _content(text: str) -> frozenset[str]:
+    """The stems of the words with a meaning, denials aside."""
+    return frozenset(
+        statement_stem(word)
+        for word in _tokens(text)
+        if _meant(word) and word not in _NEGATIONS and len(word) > 1
+    )
+
+
+def _values(text: str) -> frozenset[str]:
+    """Numbers, and names that look like code."""
+    return frozenset(word for word in _tokens(text) if not word.isalpha() and any(map(str.isalnum, word)))
+
+
+def _denials(text: str) -> int:
+    return sum(word in _NEGATIONS for word in _tokens(_DO_NOT_FORGET.sub(" ", text)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """What becomes of an agent's note.
+
+    Attributes:
+        content: what is stored: the agent's wording, or the user's own sentence.
+        tier: `USER` = the user's word through the agent; `ASSISTANT` = the agent's own note, which is marked; `IMPORT` = it waits, and is found on demand only.
+        reason: which test decided, for the answer.
+        everywhere: the user said that it holds in all projects.
+        ends: ids of the memories that the user's words end.
+    """
+
+    content: str
+    tier: TrustTier
+    reason: ChangeReason
+    everywhere: bool = False
+    ends: tuple[str, ...] = ()
+
+
+def note_of(content: str, quoted: str, prompts: Sequence[str], *, replaced: Sequence[Memory] = ()) -> Noted:
+    """Decide what an agent's note is stored as: see the table of trust in `safety.trust`.
+
+    Args:
+        content: what the agent wants to store.
+        quoted: the user's words for it; "" = none.
+        prompts: what the user typed in the agent's session, oldest first; () = nobody knows the session.
+        replaced: memories that the note is said to replace.
+    """
+    if quoted.strip():
+        found = vouch(content, quoted, prompts)
+        reason = ChangeReason(cause=ChangeCause.QUOTED, terms=(found.failed,) if found.failed else ())
+        if not found.statement:
+            return Noted(content=content, tier=TrustTier.IMPORT, reason=reason)
+        ends = tuple(old.id for old in replaced if gives_new_value(found.sentences, old.content))
+        return Noted(
+            content=found.statement,
+            tier=TrustTier.USER,
+            reason=reason,
+            everywhere=found.everywhere,
+            ends=ends,
+        )
+    named = names_untyped(content, prompts)
+    if named or danger_of(content):
+        why = ChangeReason(cause=ChangeCause.OWN_NOTE, terms=named or ("danger",))
+        return Noted(content=content, tier=TrustTier.IMPORT, reason=why)
+    return Noted(content=content, tier=TrustTier.ASSISTANT, reason=ChangeReason(cause=ChangeCause.OWN_NOTE))
