@@ -733,7 +733,9 @@ class Engine:
             session = session or self.agents.queries.only_session(cwd)
             self._refuse_muted(session)
             prompts = self._sessions.typed(session) if session else ()
-            noted = note_of(content, user_words, prompts, replaced=replaced)
+            # Only an agent in a session of a project has notes of its own; what any other program states waits.
+            own = source == BY_TOOL and self._projects.of(cwd) is not None
+            noted = note_of(content, user_words, prompts, replaced=replaced, own_notes=own)
             content, tier, reason, ends = noted.content, noted.tier, noted.reason, noted.ends
             if self._projects.of(cwd) is not None and not (noted.everywhere and scope == UNIVERSAL):
                 # A quotation and a note speak for the project of their session.

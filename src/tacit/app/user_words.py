@@ -169,7 +169,7 @@ _ASKED_END = lazy_regex(
     re.IGNORECASE,
 )
 _CHANGES = lazy_regex(
-    r"\b(?:instead|rather than|switch\w*|mov(?:e|ed|ing)|chang\w+|renam\w+|migrat\w+|replac\w+|now|actually|back to|from now on|no more|statt|anstatt|stattdessen|jetzt|ab (?:jetzt|sofort)|doch|wieder|umgestellt|gewechselt|umgezogen"
+    r"\b(?:instead|rather than|switch(?:ed|ing)?|mov(?:e|ed|ing)|chang\w+|renam\w+|migrat(?:e|ed|es|ing)|replac\w+|now|actually|back to|from now on|no more|statt|anstatt|stattdessen|jetzt|ab (?:jetzt|sofort)|doch|wieder|umgestellt|gewechselt|umgezogen"
     r"|au lieu de|plut\u00f4t|maintenant|d\u00e9sormais|dor\u00e9navant|finalement|pass\u00e9s? (?:\u00e0|sur))\b",
     re.IGNORECASE,
 )
@@ -221,6 +221,12 @@ def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
     return Vouching(failed=failed)
 
 
+def said_by_user(content: str, quoted: str, prompts: Sequence[str]) -> bool:
+    """Tell whether the user stated `quoted` in one of the prompts, and `content` says no more and no less, or is the quotation itself."""
+    found = vouch(content, quoted, prompts)
+    return bool(found.statement) and (found.failed != "wording" or content == quoted)
+
+
 def _stated(content: str, typed: tuple[str, ...]) -> Vouching:
     marked = [read_marked(sentence) for sentence in typed]
     own = " ".join(
@@ -250,6 +256,12 @@ def names_untyped(content: str, prompts: Sequence[str]) -> tuple[str, ...]:
 
 def _looks_named(token: str) -> bool:
     return token.startswith("-") or any(mark in token[:-1] for mark in "./\\:@=|$<>{}()&") or "://" in token
+
+
+def speaks_of(sentences: Sequence[str], memory: str) -> bool:
+    """Tell whether the user's sentences hold half of the words of a memory."""
+    about = _content(memory)
+    return any(2 * len(about & _content(sentence)) >= max(1, len(about)) for sentence in sentences)
 
 
 def asks_to_end(sentences: Sequence[str], memory: str) -> bool:
@@ -427,7 +439,14 @@ class Noted:
     ends: tuple[str, ...] = ()
 
 
-def note_of(content: str, quoted: str, prompts: Sequence[str], *, replaced: Sequence[Memory] = ()) -> Noted:
+def note_of(
+    content: str,
+    quoted: str,
+    prompts: Sequence[str],
+    *,
+    replaced: Sequence[Memory] = (),
+    own_notes: bool = True,
+) -> Noted:
     """Decide what an agent's note is stored as: see the table of trust in `safety.trust`.
 
     Args:
@@ -435,6 +454,7 @@ def note_of(content: str, quoted: str, prompts: Sequence[str], *, replaced: Sequ
         quoted: the user's words for it; "" = none.
         prompts: what the user typed in the agent's session, oldest first; () = nobody knows the session.
         replaced: memories that the note is said to replace.
+        own_notes: whether a note without the user's words may be active, as the agent's own.
     """
     if quoted.strip():
         found = vouch(content, quoted, prompts)
@@ -450,7 +470,8 @@ def note_of(content: str, quoted: str, prompts: Sequence[str], *, replaced: Sequ
             ends=ends,
         )
     named = names_untyped(content, prompts)
-    if named or danger_of(content):
-        why = ChangeReason(cause=ChangeCause.OWN_NOTE, terms=named or ("danger",))
+    against_user = any(old.provenance.tier >= TrustTier.TEAMMATE for old in replaced)
+    if named or danger_of(content) or against_user or not own_notes:
+        why = ChangeReason(cause=ChangeCause.OWN_NOTE, terms=named)
         return Noted(content=content, tier=TrustTier.IMPORT, reason=why)
     return Noted(content=content, tier=TrustTier.ASSISTANT, reason=ChangeReason(cause=ChangeCause.OWN_NOTE))

@@ -68,10 +68,8 @@ def memory_line(memory: Memory) -> str:
 def outcome(change: Change) -> str:
     """What became of a statement, and how it was judged."""
     told = next((why for why in change.reason.further if why.cause in _JUDGED), None)
-    said = (
-        f" {change_text(told)[:1].upper()}{change_text(told)[1:]}." if told is not None and told.terms else ""
-    )
-    return f"{_outcome(change)}{escape_text(said)}"
+    words = change_text(told) if told is not None and told.terms else ""
+    return f"{_outcome(change)} {escape_text(words[:1].upper() + words[1:])}." if words else _outcome(change)
 
 
 def _outcome(change: Change) -> str:

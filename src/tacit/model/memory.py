@@ -152,8 +152,8 @@ class Provenance:
 
     @property
     def own_note(self) -> bool:
-        """Whether it is a note of an agent or a model of its own, which nobody confirmed."""
-        return self.tier is TrustTier.ASSISTANT and (self.source in AGENT_SOURCES or bool(self.extractor))
+        """Whether it is a note that an agent took in its session on its own, which nobody confirmed."""
+        return self.tier is TrustTier.ASSISTANT and self.source in AGENT_SOURCES
 
     @property
     def vouched(self) -> bool:

@@ -143,7 +143,7 @@ HAS_TERMS = {
     for cause in ChangeCause
     if cause
     in (
-        "consolidated", "other_kind", "lower_tier", "read_off", "released", "confirmed_in_file", "changed_in_file",
+        "consolidated", "other_kind", "own_note", "lower_tier", "read_off", "released", "confirmed_in_file", "changed_in_file",
         "changed_by_others", "removed_from_file", "file_removed", "secret", "too_long", "tool_kind",
         "shared", "changed_by_team", "unshared", "team_left",
         "branch_merged", "branch_gone", "branch_back", "branch_renamed",

@@ -136,7 +136,11 @@ def test_another_project_and_the_review_queue_hide_a_memory(engine, place, rule,
     assert away.remedies[0].steps[0].kind is RemedyKind.SCOPE
     assert remedy_text(away.remedies[0]).startswith("Give it the scope project:other")
     (change,) = engine.remember(
-        "Run make lint before every commit.", when="commit", cwd=str(place), speaker=Speaker.AGENT
+        "Run make lint before every commit.",
+        when="commit",
+        cwd=str(place),
+        speaker=Speaker.AGENT,
+        source="agent",
     )
     call_of_commit = asked(place, given=AskedWith(tool="bash", command="git commit -m x"))
     waiting = engine.why_not(change.memory.id, call_of_commit)

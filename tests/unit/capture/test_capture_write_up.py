@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 
 from samples import DAY_MS, NOW_MS
-from tacit.app.quote_check import said_by_user
+from tacit.app.user_words import said_by_user
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.transcript import TranscriptSource
@@ -80,7 +80,7 @@ class Bench:
         self.settings = WriterSettings(provider="fake", **{"least_chars": 0, **settings})
         model = WriterAccess(
             writer=self.writer, prepare=str, tokens=EstimateCounter(), settings=self.settings,
-            vouches=lambda content, words, prompts, project: said_by_user(content, words, prompts, project=project),
+            vouches=lambda content, words, prompts, _project: said_by_user(content, words, prompts),
             may_send=may_send,
         )  # fmt: skip
         self.pipeline = make_pipeline(

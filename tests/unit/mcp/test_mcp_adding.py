@@ -25,7 +25,7 @@ def stored(desk, status="active"):
 
 def trigger_of(desk, **given):
     desk.ask("memory_add", content="Invoices are numbered by hand.", **given)
-    (memory,) = stored(desk, "quarantined").values()
+    (memory,) = stored(desk).values()
     return memory.trigger
 
 
@@ -70,7 +70,7 @@ def test_an_unknown_id_is_named(desk):
 
 def test_an_agents_own_statement_is_replaced_by_its_next_one(desk):
     desk.ask("memory_add", content="The staging database listens on port 5433.", kind="fact")
-    (old,) = stored(desk, "quarantined").values()
+    (old,) = stored(desk).values()
     said = desk.ask(
         "memory_add",
         content="Staging moved to a managed instance in Oslo.",
@@ -78,7 +78,7 @@ def test_an_agents_own_statement_is_replaced_by_its_next_one(desk):
         replaces=[old.id[-8:]],
     )
     assert f"replaces {old.id}" in said
-    assert list(stored(desk, "quarantined")) == ["Staging moved to a managed instance in Oslo."]
+    assert list(stored(desk)) == ["Staging moved to a managed instance in Oslo."]
     assert stored(desk, "superseded")[old.content].validity.superseded_by
 
 

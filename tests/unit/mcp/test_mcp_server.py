@@ -100,18 +100,22 @@ def test_what_changes_nothing_says_so():
     assert {tool.name for tool in TOOLS} - reads == changes
 
 
-def test_what_an_agent_adds_is_unconfirmed_and_does_not_reach_prompts(desk):
+def test_what_an_agent_adds_is_its_own_note_marked_and_behind_what_the_user_said(desk):
     said = desk.ask(
         "memory_add", content="Deployments go out on Tuesdays.", kind="decision", when="before a deploy"
     )
     assert "unconfirmed" in said
     assert "tacit edit" not in said, "an agent with a shell would run it"
     assert re.search(r"mem_\w+", said)
-    (memory,) = desk.engine.list_memories(MemoryFilter(statuses=("quarantined",)))
-    assert memory.provenance.tier is TrustTier.IMPORT
+    (memory,) = desk.engine.list_memories(MemoryFilter())
+    assert memory.provenance.tier is TrustTier.ASSISTANT
     assert memory.provenance.source == "mcp"
-    assert "Tuesdays" not in desk.engine.context(desk.caller.cwd).text
-    assert "Tuesdays" not in desk.ask("memory_context")
+    desk.know("Answer in British English.", "preference")
+    lines = desk.engine.context(desk.caller.cwd).text.splitlines()
+    (noted,) = (line for line in lines if "Tuesdays" in line)
+    assert "agent's note" in noted
+    assert "unconfirmed" in noted
+    assert lines.index(noted) > next(at for at, line in enumerate(lines) if "British" in line)
 
 
 def parser_facts(desk: Desk) -> None:
@@ -229,9 +233,11 @@ def test_an_agent_may_not_end_what_the_user_said(desk):
         desk.ask("memory_forget", id=name)
     with pytest.raises(RefusedByTrust):
         desk.ask("memory_forget", id=name, user_words="forget that we deploy from the release branch")
-    desk.say("please forget that we always deploy from the release branch, that is over")
+    desk.say(
+        "please forget that we always deploy from the release branch. We deploy from the release branch at noon"
+    )
     with pytest.raises(RefusedByTrust):
-        desk.ask("memory_forget", id=name, user_words="that is over")
+        desk.ask("memory_forget", id=name, user_words="deploy from the release branch at noon")
     said = desk.ask(
         "memory_forget", id=name, user_words="forget that we always deploy from the release branch"
     )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, RefusedByTrust
+from tacit.model.changes import Edit
 from tacit.model.memory import TrustTier
 from tacit.ports.store import MemoryFilter
 from unit.mcp.test_mcp_server import opened
@@ -91,19 +94,17 @@ def test_kind_and_when_of_the_users_statement_change_with_words_that_speak_of_it
     assert changed.provenance.tier is TrustTier.USER
 
 
-def test_what_an_agent_captured_is_not_rewritten_unseen(desk):
-    """An active memory that no user vouches for: other words must wait, as any statement of an agent does."""
-    from dataclasses import replace
-
-    from tacit.model.changes import Edit
-
-    name = desk.know("The importer needs PYTHONPATH=. to find its modules.", "error_pattern")
+def test_other_words_of_an_agent_for_what_no_user_vouches_for_are_its_own_note(desk):
+    """They take the place of what another agent said, marked, and come back with `undo`."""
+    name = desk.know("The importer needs its modules on the path.", "error_pattern")
     stored = desk.engine.show(name)
     lowered = replace(stored, provenance=replace(stored.provenance, tier=TrustTier.ASSISTANT))
     desk.engine._store.apply([Edit(memory=lowered)])
-    desk.ask("memory_update", id=name, content="The importer must delete the cache folder first.")
-    active = [memory.content for memory in desk.engine.list_memories(MemoryFilter())]
-    assert "The importer must delete the cache folder first." not in active
+    desk.ask("memory_update", id=name, content="The importer looks for its modules beside itself.")
+    (active,) = desk.engine.list_memories(MemoryFilter())
+    assert active.provenance.own_note
+    desk.engine.review.undo(active.id)
+    assert desk.engine.show(name).status == "active"
 
 
 def test_wrong_updates_are_refused(desk):

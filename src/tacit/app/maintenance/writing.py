@@ -16,7 +16,7 @@ from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.redaction import outgoing
 from tacit.app.tuning import TuneReport, tune
-from tacit.app.user_words import vouch
+from tacit.app.user_words import said_by_user
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up.session_writer import WriterAccess
 from tacit.config.settings import CaptureSettings
@@ -210,8 +210,7 @@ def _model(parts: Parts) -> WriterAccess | None:
 
     def vouches(content: str, words: str, prompts: Sequence[str], project: str) -> bool:
         del project
-        found = vouch(content, words, prompts)
-        return bool(found.statement) and found.failed != "wording"
+        return said_by_user(content, words, prompts)
 
     return WriterAccess(
         writer=parts.writer,

@@ -230,7 +230,11 @@ class AgentTools:
         """Return confirmed preferences and standing rules of the user, the most important first."""
         kinds = [kind.name for kind in self._parts.kinds if kind.in_profile]
         listing = self.listing(caller, kinds=kinds, unconfirmed=False, limit=MAX_LISTED)
-        trusted = [memory for memory in listing.memories if memory.provenance.tier >= TrustTier.ASSISTANT]
+        trusted = [
+            memory
+            for memory in listing.memories
+            if memory.provenance.tier >= TrustTier.ASSISTANT and not memory.provenance.own_note
+        ]
         ranked = sorted(trusted, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
         return MemoryListing(memories=tuple(ranked), more=listing.more)
 
@@ -246,7 +250,9 @@ class AgentTools:
             RefusedByTrust: if the user said it, and `user_words` are none of theirs that ask for its end.
         """
         memory = self.seen(caller, id_or_prefix)
-        if memory.provenance.tier >= TrustTier.TEAMMATE and not self.ends(caller, memory, user_words):
+        if memory.provenance.tier >= TrustTier.TEAMMATE and not self._may_change(
+            caller, memory, user_words, ends=True
+        ):
             raise RefusedByTrust(
                 f"{memory.id} is the user's own word: only they can end it.",
                 hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
@@ -272,7 +278,9 @@ class AgentTools:
         Raises:
             RefusedByTrust: if the user said it, and `user_words` are none of theirs that ask for its end.
         """
-        if memory.provenance.tier >= TrustTier.TEAMMATE and not self.ends(caller, memory, user_words):
+        if memory.provenance.tier >= TrustTier.TEAMMATE and not self._may_change(
+            caller, memory, user_words, ends=False
+        ):
             raise RefusedByTrust(
                 f"{memory.id} is the user's own word: only they can change it.",
                 hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
@@ -389,13 +397,13 @@ class AgentTools:
         clean = self._parts.redactor.cleaner(self._settings_at(caller.cwd))
         return tuple(replace(memory, content=clean(memory.content) or "-") for memory in memories)
 
-    def ends(self, caller: Caller, memory: Memory, user_words: str) -> bool:
-        """Tell whether the user typed words in the session at work that ask for the end of this memory."""
-        from tacit.app.user_words import asks_to_end, vouch  # noqa: PLC0415 - loads the write side
+    def _may_change(self, caller: Caller, memory: Memory, user_words: str, *, ends: bool) -> bool:
+        """Tell whether the user typed words in the session at work that ask for the end of this memory, or with `ends` False, that speak of it."""
+        from tacit.app.user_words import asks_to_end, speaks_of, vouch  # noqa: PLC0415 - loads the write side
 
         session = self.queries.only_session(caller.cwd)
         found = vouch("", user_words, self._sessions.typed(session) if session else ())
-        return asks_to_end(found.sentences, memory.content)
+        return (asks_to_end if ends else speaks_of)(found.sentences, memory.content)
 
 
 def _holds_most(content: str, query: str) -> bool:
