@@ -209,7 +209,6 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
     ChangeCause.UNCONFIRMED: lambda _: "nobody confirmed it",
     ChangeCause.NOT_SPOKEN_OF: lambda _: "the user's words do not speak of that",
     ChangeCause.HOLDS_ELSEWHERE: lambda _: "that holds elsewhere, too",
-    ChangeCause.QUOTED_BY_AGENT: lambda _: "an agent quoted the user for it",
     ChangeCause.NEITHER_NEWER: lambda _: "neither is known to be newer",
     ChangeCause.BRANCH_MERGED: lambda why: f"the branch {_first(why.terms)} was merged",
     ChangeCause.BRANCH_GONE: lambda why: (

@@ -86,7 +86,6 @@ class ChangeCause(StrEnum):
     UNCONFIRMED = "unconfirmed"
     NOT_SPOKEN_OF = "not_spoken_of"
     HOLDS_ELSEWHERE = "holds_elsewhere"
-    QUOTED_BY_AGENT = "quoted_by_agent"
     NEITHER_NEWER = "neither_newer"
 
     BRANCH_MERGED = "branch_merged"

@@ -389,9 +389,6 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
             contested.append((stored.id, reason_of))
         else:
             ended.append((stored.id, reason_of))
-    if contested and memory.provenance.vouched:
-        # An agent found words of the user's for it, but the user said the opposite themselves: both wait in review.
-        memory, ended, contested = replace(memory, status="quarantined"), [], [*ended, *contested]
     if ended:
         (old_id, reason), *more = ended
         return Supersede(
@@ -415,8 +412,6 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
 
 def _forbidden(memory: Memory, stored: Memory) -> ChangeReason | None:
     """Why neither may end the other without a person's word; None = one may."""
-    if memory.provenance.vouched and stored.provenance.tier >= TrustTier.TEAMMATE:
-        return ChangeReason(cause=ChangeCause.QUOTED_BY_AGENT)
     ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
     if not ruling:
         return ruling.reason
