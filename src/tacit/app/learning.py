@@ -196,7 +196,7 @@ class Learning:
             self._changed()
 
     def _look_at_branches(self, project: ProjectRecord) -> None:
-        """Check the branches that memories of `project` are bound to. Runs in the background, because it reads git's files."""
+        """Check the branches that memories of `project` are bound to. Runs in the background, because it asks git."""
         if not project.root:
             return
         stand = self._projects.branches.stand(project)

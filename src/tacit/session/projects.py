@@ -1,4 +1,4 @@
-"""The project that a folder belongs to. In: a folder. Out: a `ProjectRecord`. Reads `.git` files; never runs git.
+"""The project that a folder belongs to. In: a folder. Out: a `ProjectRecord`. Reads `.git` files, since this happens before every prompt.
 
 A project is the repository that its git remote names, else its folder. Worktrees and submodules count as git's own only
 where the repository points back to them; otherwise the folder is a project by itself. Whether a folder that names a known

@@ -102,7 +102,7 @@ def test_the_branch_of_a_memory_comes_back(place, other):
         author = ("-c", "user.name=x", "-c", "user.email=x@example.org")
         subprocess.run(["git", *author, *words], cwd=place.project, check=True)
     (git / "HEAD").write_text("ref: refs/heads/payments-redis\n")
-    place.know("We use Redis for the job queue.")
+    place.know("On this branch we use Redis for the job queue.")
     (git / "HEAD").write_text("ref: refs/heads/main\n")
     assert other.counts(place.export(), MINE) == {"add": 1}
     ((_, memory, _),) = other.everything()

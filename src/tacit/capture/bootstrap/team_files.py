@@ -14,7 +14,7 @@ left out because there are too many, or reading them took too long.
     ---
     Commit messages begin with the ticket number.
 
-Never runs git, never follows links, never writes into the project; `tacit.app.sharing.team` writes the files.
+Never follows links, never writes into the project; `tacit.app.sharing.team` writes the files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks the branches that a project's memories are bound to. In: a work tree, a project. Out: the changes that were made.
 
-Reads git's own files. It runs in the background when a session starts and after something was learned, never while a host waits. All changes of one
+Asks git. It runs in the background when a session starts and after something was learned, never while a host waits. All changes of one
 look are one transaction. A change that the user undid is not made again.
 """
 
