@@ -15,6 +15,7 @@ _PIPED = lazy_regex(
     r"(?:sh|bash|zsh|dash|ksh|fish|python\d?|node|ruby|perl|php|iex|pwsh|powershell)\b"
     r"|\|\s*(?:sudo\s+)?(?:\S*/)?(?:sh|bash|zsh|iex)\b|\b(?:sh|bash|zsh|source|eval|exec|\.)\s+(?:-c\s+)?[\"'`]*(?:<\(|\$\(|`)\s*(?:curl|wget)"
     r"|\b(?:iex|invoke-expression|eval)\b\s*[($\"'`]|\bbase64\s+(?:-d|--decode|-D)\b|\b(?:npx|pipx run|uvx|bunx|deno run|go run)\s+\S*(?:https?:|git\+|github:)"
+    r"|\b[a-z]+://\S+[^.;\n]{0,60}?\b(?:into|in|to|through|with|mit|an|durch|dans|vers|avec|par|con|en|a)\s+(?:sudo\s+)?`?(?:bash|sh|zsh|pwsh|powershell)\b"
     r"|\b(?:pip\d?|npm|pnpm|yarn|gem|cargo|go|uv)\s+(?:\w+\s+)?(?:install|add|get|i)\s+(?:\S+\s+)*(?:https?://|git\+)",
     re.IGNORECASE,
 )
