@@ -239,7 +239,7 @@ class WriterSettings(_Section):
     least_chars: int = Field(
         default=2000,
         ge=0,
-        description="a session with fewer characters is written up only if something worth keeping was found in it",
+        description="a session with fewer characters is written up only if it has three prompts or more",
     )
 
     @field_validator("endpoint")
