@@ -1,4 +1,4 @@
-"""The wording of statements: polarity, orders, references. In: one statement. Out: values. Pure, English only.
+"""The wording of statements: orders and references. In: one statement. Out: values. Pure, English only.
 
 Shared by the extractors and the rule-file import. Never decides whether something is worth keeping.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.text.lazy_regex import keyword_regex, lazy_regex
+from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import LATIN_WORD
 
 _IMPERATIVES = (
@@ -29,14 +29,6 @@ _IMPERATIVES = (
 IMPERATIVES = frozenset(_IMPERATIVES.split())
 """Base forms that open an instruction."""
 
-_NEGATED = keyword_regex(
-    r"\b(?:never|don'?t|do not|does not|doesn'?t|must ?n[o']t|should ?n[o']t|shouldn'?t|mustn'?t|can ?not|can'?t"
-    r"|won'?t|will not|isn'?t|is not|aren'?t|are not|wasn'?t|avoid|without|no longer|not|no|nor|neither|forbid"
-    r"|forbidden|prohibited|stop|refrain|disallow(?:ed)?|disable[ds]?|ban(?:ned)?)\b",
-    "never don dont not doesn doesnt must mustn mustnt mustnot should shouldn shouldnt shouldnot cannot can cant won wont isn isnt"
-    " aren arent wasn wasnt avoid without no nor neither forbid forbidden prohibited stop refrain disallow disallowed disable"
-    " disabled disables ban banned",
-)
 _ANTI = lazy_regex(
     r"^(?:\W*)(?:please\s+|you\s+(?:should\s+|must\s+)?|we\s+(?:should\s+|must\s+)?|i\s+)?"
     r"(?:(?:do not|don'?t|never|avoid|stop|must not|mustn'?t|should not|shouldn'?t|refrain from|no more)\b"
@@ -58,21 +50,6 @@ _LEADING_LOOSE = lazy_regex(
     rf"(?!\s+{_OWN}\b)",
     re.IGNORECASE,
 )
-
-
-def is_negated(text: str) -> bool:
-    """Whether the statement forbids or denies: it has an odd number of negations."""
-    return denials(text) % 2 == 1
-
-
-def denials(text: str) -> int:
-    """Count the negations."""
-    return sum(1 for _ in _NEGATED.finditer(text))
-
-
-def strip_negation(text: str) -> str:
-    """The statement without its words of negation."""
-    return _NEGATED.sub(" ", text)
 
 
 def imperative(content: str) -> bool:

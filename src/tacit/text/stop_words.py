@@ -71,10 +71,6 @@ now ever any all each every into about
 STATEMENT_STOP_WORDS = frozenset(_STATEMENT_TEXT.split())
 """Left out where two statements are compared. Denials, numbers and verbs stay, because they make the difference."""
 
-_WORDING_TEXT = "a an the please always we our i you your is are be been being am it's that ok okay so and"
-WORDING_STOP_WORDS = frozenset(_WORDING_TEXT.split())
-"""Left out where two statements are compared word by word. `and` parts what a comma may part."""
-
 _QUOTE_TEXT = """
 a an the please kindly thanks thank cheers ok okay so well just also then now hey hi hello yes yeah yep sure
 great cool btw fyi hm hmm hmmm oh ah uh um err oops alright yup basically here there you your we our us my

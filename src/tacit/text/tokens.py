@@ -34,8 +34,6 @@ OBJECT_WORD = lazy_regex(r"[a-z][a-z0-9+#]*(?:[-_.][a-z0-9]+)*|#\d+")
 """A word or number that a prompt may be about: `c++`, `web-server`, `#12`. Stored triggers hold these."""
 OBJECT_PART = re.compile(r"[a-z][a-z0-9]+|#?\d+")
 """A part of an object, where spellings of one thing meet. The match of triggers was fitted on these."""
-STATEMENT_WORD = lazy_regex(r"[a-z0-9][a-z0-9_'+#./:@*-]*[a-z0-9+#*]|[a-z0-9]", re.IGNORECASE)
-"""A word of a statement; a path, a version or a symbol is one word, because it is compared as one value."""
 PATH_WORD = lazy_regex(r"[\w@./:-]*\w")
 """A word of any script; a path, an address or a symbol is one word."""
 SOURCE_NAME = re.compile(r"[a-z_][a-z0-9_]*")

@@ -27,7 +27,6 @@ TEXT = "don't run foo_bar2 in src/a.py (Größe: #12, C++)"
         ("READER_TOKEN", "don't run foo bar 2 in src a py gr e #12 c"),
         ("OBJECT_WORD", "don t run foo_bar2 in src a.py gr e #12 c++"),
         ("OBJECT_PART", "don run foo bar2 in src py gr #12"),
-        ("STATEMENT_WORD", "don't run foo_bar2 in src/a.py gr e 12 c++"),
         ("PATH_WORD", "don t run foo_bar2 in src/a.py größe 12 c"),
         ("SOURCE_NAME", "don t run foo_bar2 in src a py gr e c"),
         ("ERROR_WORD", "don t run foo_bar in src a py gr e c"),

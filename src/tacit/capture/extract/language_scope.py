@@ -28,7 +28,6 @@ _FIRST = lazy_regex(
     rf"^{_LEAD}{_PLACE}(?P<name>{_NAME})(?: {_CODE})?(?:[,:]\s*|\s+(?=(?:always|never|i|use|prefer|do|don'?t)\b))",
     re.IGNORECASE,
 )
-_EVERY = lazy_regex(r"\b(?:all|every|any|each|regardless|no matter|independent(?:ly)?|wherever|across|everywhere)\b", re.IGNORECASE)  # fmt: skip
 _LAST = lazy_regex(
     rf"^{_LEAD}(?:(?:i|always|never|do not|don'?t|really|only) )*(?:use|prefer|avoid|like|hate|want|write) .+ (?:in|for) {_ALL}(?P<name>{_NAME}) {_CODE}[\s.!]*$"
     rf"|^{_LEAD}(?:(?:i|always|never|do not|don'?t|really|only) )*(?:use|prefer|avoid|like|hate) .+ in (?P<bare>{_NAME})[\s.!]*$",
@@ -52,14 +51,3 @@ def language_at_large(sentence: str) -> str:
         return ""
     groups = match.groupdict()
     return _NAMES[(groups["name"] or groups["bare"]).lower()]
-
-
-def place_end(sentence: str) -> int:
-    """Where the place that `sentence` begins with ends, as "in Python, "; 0 = it begins with none."""
-    match = _FIRST.match(sentence)
-    return match.end() if match else 0
-
-
-def names_all(place: str) -> bool:
-    """Whether a place is all of its kind: what is ordered for it is no task at hand."""
-    return _EVERY.search(place) is not None
