@@ -137,6 +137,12 @@ _MOCKED = lazy_regex(
     r"|\bbecause that (?:worked|went) (?:so )?well|\b(?:ja|na) klar\b|\btolle idee\b|\bganz toll\b|\bben voyons\b|\bbien s\u00fbr\b|\bmais oui\b|\bquelle (?:bonne|super|brillante) id\u00e9e|[\U0001f644\U0001f602\U0001f923\U0001f921]",
     re.IGNORECASE,
 )
+_MOCKING_START = lazy_regex(
+    r"^\W*(?:(?:lol|ok|oh|ah|na|mh+)\W+)*(?:wow|fantastic|great|super|klasse|toll|bravo|g\u00e9nial|ben oui|wonderful|lovely|brilliant|awesome|magnifique|parfait|prima|herrlich)"
+    r"(?:,|\s)\s*(?!(?:thanks?|thank you|thx|that|this|it|danke|merci|das|\u00e7a|works?|job|work|now|so|next|and|let)\b)\w",
+    re.IGNORECASE,
+)
+"""Praise that goes on at once: what follows is rarely meant. "Great, thanks." and "Super." are."""
 _ELSEWHERE = lazy_regex(
     r"\b(?:in|at|on|for) (?:the |my |our |an?|their |his |her )?(?:old|other|previous|last|former|another|different|friend'?s) (?:\w+ )?(?:repo\w*|projects?|job|company|team|client|codebase|gig|place)\b"
     r"|\b(?:im|in der|in unserem|in meinem|bei(?:m| der)?) (?:alten|anderen|vorigen|letzten|fr\u00fcheren) (?:repo\w*|projekt|firma|job|team|kunden)\b"
@@ -145,16 +151,21 @@ _ELSEWHERE = lazy_regex(
 )
 _BACK = lazy_regex(
     r"\b(?:actually,? no\b|no,? (?:dont|don['\u2019]t|do not|wait)\b|never ?mind|ignore (?:that|it)|scratch that|forget (?:that|it)\b|take (?:that|it) back|nvm\b|(?:so |we )stay (?:on|with|at)\b|told me:? no\b"
-    r"|doch (?:nicht|lieber)|vergiss (?:das|es)|lass (?:das|mal)\b|bleib(?:en|t) (?:bei|wir)|kommando zur\u00fcck|finalement,? (?:non|pas|on)|en fait,? non|oublie (?:\u00e7a|ce)|laisse tomber|on reste)"
+    r"|doch (?:nicht|lieber)|vergiss (?:das|es)|lass (?:das|mal)\b|bleib(?:en|t) (?:bei|wir)|kommando zur\u00fcck|finalement,? (?:non|pas|on)|en fait,? non|oublie (?:\u00e7a|ce)|laisse tomber|on reste|attends,? non|halt,? nein|or no\b|wait,? no)"
     r"|^\W*(?:m?h+|nah|no|nope|oh|ah|hm+)\b[^.]*\binstead\b",
     re.IGNORECASE,
 )
+_CORRECTS_ITSELF = lazy_regex(
+    r"\w\W+(?:euh |\u00e4h |uh )?(?:attends,? non|halt,? nein|wait,? no|no,? wait)\b", re.IGNORECASE
+)
+_TO_BEFORE = lazy_regex(r"\b(?:back|zur\u00fcck|retour|remet\w*)\b", re.IGNORECASE)
+_CLAUSES = re.compile(r"[,;:\u2026]|\.{2,}")
 _FOR_ONCE = lazy_regex(
     r"^\W*(?:for |just )?today\b|\b(?:real quick|quickly once|just (?:this )?once|this one time|heute mal|mal (?:eben|schnell)|schnell mal|diesmal|vite fait|(?:pour )?cette fois|aujourd['\u2019]hui)\b",
     re.IGNORECASE,
 )
 _SPEAKER = lazy_regex(
-    r"\b(?:(?:kept|keeps) saying|h\u00e4tten? gerne?|empfiehlt|recommends?|recommande\w*|suggests?|pr\u00e9conise\w*|swears? by|would like us|the other team)\b|^\W*[\w.@-]+(?: \w+)? (?:on|in|from|via|auf|sur) (?:slack|teams|discord|mail|e-?mail|jira|github|linear|chat|twitter|irc)\b[^:]{0,30}:"
+    r"\b(?:(?:kept|keeps) saying|h\u00e4tten? gerne?|empfiehlt|recommends?|recommande\w*|suggests?|pr\u00e9conise\w*|swears? by|would like|the other team|demands?|insists?|tells|(?<!i )told|laut (?:\w+|meine[mr]|unsere[mr]) \w+|m[\u0027\u2019]a dit|nous a dit|d[\u0027\u2019]apr\u00e8s|selon|according to|have ?n[\u0027\u2019]?t decided)\b|^\W*[\w.@-]+(?: \w+)? (?:on|in|from|via|auf|sur) (?:slack|teams|discord|mail|e-?mail|jira|github|linear|chat|twitter|irc)\b[^:]{0,30}:"
     r"|^\W*(?:my |our |the )?(?:boss|manager|lead|cto|ceo|colleague|coworker|client|customer|vendor|chef|kollege|kunde|coll\u00e8gue|patron)\b[^:.]{0,40}(?::|\b(?:says?|said|wants?|thinks?|told|meint|sagt|will|dit|veut)\b)",
     re.IGNORECASE,
 )
@@ -169,7 +180,7 @@ _ASKED_END = lazy_regex(
     re.IGNORECASE,
 )
 _CHANGES = lazy_regex(
-    r"\b(?:instead|rather than|switch(?:ed|ing)?|mov(?:e|ed|ing)|chang\w+|renam\w+|migrat(?:e|ed|es|ing)|replac\w+|now|actually|back to|from now on|no more|statt|anstatt|stattdessen|jetzt|ab (?:jetzt|sofort)|doch|wieder|umgestellt|gewechselt|umgezogen"
+    r"\b(?:instead|rather than|switch(?:ed|ing)?|mov(?:e|ed|ing)|chang\w+|renam\w+|migrat(?:e|ed|es|ing)|replac\w+|now|actually|back|zur\u00fcck|retour|remet\w*|from now on|no more|statt|anstatt|stattdessen|jetzt|ab (?:jetzt|sofort)|doch|wieder|umgestellt|gewechselt|umgezogen"
     r"|au lieu de|plut\u00f4t|maintenant|d\u00e9sormais|dor\u00e9navant|finalement|pass\u00e9s? (?:\u00e0|sur))\b",
     re.IGNORECASE,
 )
@@ -211,7 +222,7 @@ def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
             if _covered(words, [prompts[number]]):
                 failed = "pasted"
             continue
-        failed = _first_failure(sentences, covered)
+        failed = _first_failure(sentences, covered, quoted)
         typed = tuple(sentences[at].text for at in covered)
         if not failed and _taken_back_later(typed, prompts[number + 1 :]):
             failed = "taken_back"
@@ -298,21 +309,23 @@ def gives_new_value(sentences: Sequence[str], memory: str) -> bool:
     return False
 
 
-def _first_failure(sentences: Sequence[Sentence], covered: Sequence[int]) -> Failed:
+def _first_failure(sentences: Sequence[Sentence], covered: Sequence[int], quoted: str) -> Failed:
     """The first test that one of the covered sentences fails; "" = none does."""
+    if _MOCKING_START.search(sentences[0].text):
+        return "mocked"
     for at in covered:
-        why = _why_not(sentences, at)
+        why = _why_not(sentences, at, quoted)
         if why:
             return why
     return ""
 
 
-def _why_not(sentences: Sequence[Sentence], at: int) -> Failed:
+def _why_not(sentences: Sequence[Sentence], at: int, quoted: str) -> Failed:
     """Why a sentence is no statement of the user's that lasts; "" = it is."""
     sentence, text = sentences[at], sentences[at].text
     if not sentence.own or _IN_QUOTES.match(text):
         return "pasted"
-    if is_question(text):
+    if text.rstrip().endswith("?") or (is_question(text) and is_question(_clause_of(quoted, text))):
         return "asks"
     if sentence.doubted or is_doubtful(text):
         return "doubts"
@@ -323,9 +336,17 @@ def _why_not(sentences: Sequence[Sentence], at: int) -> Failed:
     after = sentences[at + 1].text if at + 1 < len(sentences) else ""
     if _MOCKED.search(text) or (after and _MOCKED.search(after) and len(after.split()) <= LEAST_WORDS + 1):
         return "mocked"
-    if any(takes_back(one.text) or _BACK.search(one.text) for one in sentences[at + 1 : at + 3]):
+    if _CORRECTS_ITSELF.search(text) or any(
+        takes_back(one.text) or _BACK.search(one.text) for one in sentences[at + 1 : at + 3]
+    ):
         return "taken_back"
     return "for_once" if is_one_off(text) or _FOR_ONCE.search(text) else ""
+
+
+def _clause_of(quoted: str, text: str) -> str:
+    """The clause of a sentence that the quotation begins in: "can you bump it, and we pin versions" asks in the first one only."""
+    first = _tokens(quoted)[:LEAST_WORDS]
+    return next((clause for clause in _CLAUSES.split(text) if _covered(first, [clause])), text)
 
 
 def _taken_back_later(typed: Sequence[str], later: Sequence[str]) -> bool:
@@ -338,6 +359,9 @@ def _taken_back_later(typed: Sequence[str], later: Sequence[str]) -> bool:
             if number == 0 and at == 0 and takes_back(sentence.text):
                 return True
             if near and (takes_back(sentence.text) or _BACK.search(sentence.text)):
+                return True
+            restores = _TO_BEFORE.search(sentence.text) and about & _content(sentence.text)
+            if restores or any(asks_to_end([sentence.text], one) for one in typed):
                 return True
     return False
 
