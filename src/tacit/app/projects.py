@@ -1,7 +1,8 @@
-"""Which project, languages and scopes belong to a folder; remembered for a minute. Runs no program.
+"""Which project, languages and scopes belong to a folder; remembered for a minute. Asks git for first commits, and nothing else.
 
 A git remote is only text in a folder's own files, and anybody can write it. So the first folder of a remote gets the
-project; another one with the same remote stays a project of its own until the user says that they share (`join`).
+project; another one with the same remote stays a project of its own until the user says that they share (`join`). So does a
+repository with the first commit of one whose folder is gone: it may be that one under a new name, or a copy.
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ from tacit.session.projects import (
     relative_path,
     resolve_folder,
 )
-from tacit.state.registry import LANGUAGES
+from tacit.state.registry import LANGUAGES, ROOT_COMMITS
 from tacit.system.git import TIMEOUT_S
 
 CACHE_MS = 60_000
 REAL_MS = 2_000.0
 MAX_CACHED = 256
+GIT_S = 2.0
+"""So long may git look for the first commits of a repository."""
 LANGUAGE_SHARE = 0.1
 MOST_LISTED = 500
 FIRST_LOOK_S = 0.3
@@ -53,6 +56,7 @@ class Related:
     Args:
         project: whose they are.
         former: True: an earlier version kept them for several projects under one name; False: the git remote is the same.
+        moved: the first commit is the same, and the folder of the project is gone.
         declined: the user said that they are not this folder's.
         text: what the user is told, one or two sentences.
     """
@@ -61,6 +65,7 @@ class Related:
     former: bool
     declined: bool
     text: str
+    moved: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +95,7 @@ class Projects:
         self._former_roots: dict[str, set[str]] | None = None
         self._real: dict[str, tuple[float, str]] = {}
         self._languages: dict[str, tuple[str, ...]] = {}
+        self._first_commits: dict[str, frozenset[str]] = {}
 
     def real_folder(self, cwd: str) -> str:
         """The folder that `cwd` leads to, looked up once for a burst of events; "" for none."""
@@ -144,10 +150,10 @@ class Projects:
             elsewhere = same_remote
             identified = identify_project(identified.root, by_remote=False)
         if mine is None:
-            mine = next(
-                (p for p in projects.values() if p.key == identified.key or _is_unclaimed(p, identified)),
-                None,
-            )
+            same = [p for p in projects.values() if p.key == identified.key or _is_unclaimed(p, identified)]
+            # The one that the others of this folder were joined to.
+            joined = (p for p in same if any(other.id in p.links for other in same))
+            mine = next(iter((*joined, *same)), None)
         if mine is None:
             mine = replace(
                 identified, id=project_id(identified.key, projects), links=self._earlier(identified, projects)
@@ -162,7 +168,43 @@ class Projects:
         )
         former = [earlier for earlier in former if earlier.id not in (project.id, *project.links)]
         related = [_related(other, folder, former=other in former) for other in (*elsewhere, *former)]
+        related += [_related(other, folder, moved=True) for other in self._moved_to(project, projects)]
         return Membership(project=project, folder=folder, related=tuple(related))
+
+    def _moved_to(self, project: ProjectRecord, projects: Mapping[str, ProjectRecord]) -> list[ProjectRecord]:
+        """The projects whose folders are gone and whose repository may be that of `project` under another name."""
+        gone = [
+            other
+            for other in projects.values()
+            if other.id != project.id
+            and other.id not in project.links
+            and other.key.startswith("path:")
+            and not any(_is_there(folder) for folder in other.folders)
+        ]
+        known = {other.id: frozenset(ROOT_COMMITS.read(self._store, other.id)) for other in gone}
+        if not any(known.values()):
+            return []
+        commits = self._commits_of(project.root)
+        found = [other for other in gone if known[other.id] & commits]
+        joined = {link for other in found for link in other.links}
+        return [other for other in found if other.id not in joined]
+
+    def _commits_of(self, root: str) -> frozenset[str]:
+        """The first commits of the repository at `root`; empty for none. Asked once, for they hardly ever change."""
+        with self._lock:
+            commits = self._first_commits.get(root)
+        if commits is None:
+            git = git_at(Path(root)) if root else None
+            out = git.ask("rev-list", "--max-parents=0", "HEAD", "--", timeout_s=GIT_S) if git else None
+            commits = frozenset((out or b"").decode("ascii", "replace").split())
+            if commits:
+                with self._lock:
+                    self._first_commits[root] = commits
+        return commits
+
+    def _note_commits(self, project: ProjectRecord) -> None:
+        if not ROOT_COMMITS.read(self._store, project.id) and (commits := self._commits_of(project.root)):
+            ROOT_COMMITS.write(self._store, tuple(sorted(commits)), project.id)
 
     def _settle_former(
         self, identified: ProjectRecord, projects: dict[str, ProjectRecord]
@@ -230,6 +272,7 @@ class Projects:
 
     def register(self, project: ProjectRecord) -> ProjectRecord:
         """Make sure the store knows `project`; returns the one that its folder belongs to now."""
+        self._note_commits(project)
         stored = self._stored(project.id)
         if stored and stored.root == project.root and set(project.folders) <= set(stored.folders):
             return stored
@@ -259,7 +302,11 @@ class Projects:
                 if not related.former:
                     own_project = self._stored(membership.project.id)
                     links = _with(record.links, own_project.id) if own_project else record.links
-                    record = replace(record, folders=_with(record.folders, membership.folder), links=links)
+                    folders = _with(() if related.moved else record.folders, membership.folder)
+                    record = replace(record, folders=folders, links=links)
+                if related.moved:  # from now on it is known by its new place, and the old one is free
+                    here = membership.project
+                    record = replace(record, key=here.key, name=here.name, root=here.root, remote=here.remote)
                 self._put(record)
             for related in membership.related:
                 if related.former:
@@ -435,6 +482,11 @@ def _listed_files(root: str) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if not name.startswith(".")))
 
 
+def _is_there(folder: str) -> bool:
+    """Whether the folder of a project is still that folder, and not gone or a link that took its place."""
+    return os.path.lexists(folder) and os.path.realpath(folder) == folder
+
+
 def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
     return names if name in names else tuple(sorted((*names, name)))
 
@@ -450,16 +502,18 @@ def _is_unclaimed(project: ProjectRecord, identified: ProjectRecord) -> bool:
     return project.id == identified.id or bool(project.remote and project.remote == identified.remote)
 
 
-def _related(project: ProjectRecord, folder: str, *, former: bool) -> Related:
+def _related(project: ProjectRecord, folder: str, *, former: bool = False, moved: bool = False) -> Related:
     other_folders = [name for name in project.folders or (project.root,) if name not in ("", folder)]
     places = (
         ", ".join(other_folders[:3]) + (" and others" if len(other_folders) > 3 else "")
     ) or project.name
     if former:
         text = f"An earlier version kept the memories of this folder and of {places} under one name; this folder does not see them."
+    elif moved:
+        text = f"This folder may be {places}, renamed: it has the same first commit, and {places} is gone. It does not see the memories."
     else:
         text = f"This folder has the same git remote as {places} ({project.remote}), whose memories it does not see."
     text += (
         " `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
     )
-    return Related(project=project, former=former, declined=folder in project.apart, text=text)
+    return Related(project=project, former=former, declined=folder in project.apart, text=text, moved=moved)

@@ -168,6 +168,10 @@ LANGUAGES: Final = NamedValue(
     prefix="languages:", keyed_by=PROJECT, codec=_BY_COMMAS, at_purge=AtPurge.DELETE, words=False
 )
 """Languages of the project's files."""
+ROOT_COMMITS: Final = NamedValue(
+    prefix="root-commits:", keyed_by=PROJECT, codec=_BY_COMMAS, at_purge=AtPurge.DELETE, words=False
+)
+"""The first commits of the project's repository: by them it is recognized when its folder was renamed."""
 RULE_FILES: Final = NamedValue(
     prefix="rules/", keyed_by=PROJECT, codec=_TEXTS, at_purge=AtPurge.DELETE, words=True
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -249,3 +250,103 @@ def test_a_folder_that_moved_since_the_earlier_version_is_asked_about(tmp_path: 
     assert projects.membership(str(moved)).project.id != shared
     assert str(tmp_path / "gone") in projects.membership(str(moved)).notice
     assert shared in projects.join(str(moved)).project.links
+
+
+def with_commit(folder: Path, words: str) -> Path:
+    """A repository with one commit, and no remote."""
+    folder.mkdir(parents=True)
+    who = ("-c", "user.name=x", "-c", "user.email=x@x")
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    subprocess.run(["git", "-C", folder, *who, "commit", "-q", "--allow-empty", "-m", words], check=True)
+    return folder
+
+
+def looked_up(store: InMemoryStore, folder: Path) -> Projects:
+    """Projects as another process finds them."""
+    projects = Projects(store=store, clock=FakeClock(now_ms=NOW_MS))
+    assert projects.of(str(folder)) is not None
+    return projects
+
+
+@pytest.mark.parametrize("link", [False, True])
+@pytest.mark.parametrize("worked_in", [False, True])
+def test_a_renamed_folder_is_offered_what_was_learned_under_its_old_name(
+    tmp_path: Path, link: bool, worked_in: bool
+) -> None:
+    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    old = with_commit(tmp_path / "old", "first")
+    before = known(looked_up(store, old), old)
+    new = old.rename(tmp_path / "new")
+    if link:
+        old.symlink_to(new)
+    projects = looked_up(store, new)
+    if worked_in:
+        known(projects, new)
+    own = projects.of(str(new))
+    assert own is not None
+    assert own.id != before.id
+    assert project_scope(before.id) not in projects.visible(own).scopes
+    assert f"may be {old}, renamed" in projects.unanswered(str(new))
+
+    joined = projects.join(str(new))
+    assert joined.project.id == before.id
+    assert joined.related == ()
+    after = looked_up(store, new)
+    found = known(after, new)
+    assert (found.id, found.root, found.folders) == (before.id, str(new), (str(new),))
+    assert (own.id in found.links) is worked_in
+    assert after.unanswered(str(new)) == ""
+
+
+def test_a_folder_that_was_renamed_twice_or_declined_is_asked_about_once(tmp_path: Path) -> None:
+    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    folder = with_commit(tmp_path / "a", "first")
+    first = known(looked_up(store, folder), folder)
+    folder = folder.rename(tmp_path / "b")
+    known(looked_up(store, folder), folder)
+    looked_up(store, folder).join(str(folder))
+    folder = folder.rename(tmp_path / "c")
+    projects = looked_up(store, folder)
+    known(projects, folder)
+    (related,) = projects.membership(str(folder)).related
+    assert related.project.id == first.id
+    projects.separate(str(folder))
+    assert looked_up(store, folder).unanswered(str(folder)) == ""
+
+
+def test_nothing_is_offered_to_a_copy_another_repository_or_the_next_one_of_the_old_name(
+    tmp_path: Path,
+) -> None:
+    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    old = with_commit(tmp_path / "old", "first")
+    before = known(looked_up(store, old), old)
+    copy = tmp_path / "copy"
+    subprocess.run(["cp", "-r", old, copy], check=True)
+    assert looked_up(store, copy).unanswered(str(copy)) == ""
+    new = old.rename(tmp_path / "new")
+    other = with_commit(tmp_path / "other", "another first commit")
+    assert looked_up(store, other).unanswered(str(other)) == ""
+    looked_up(store, new).join(str(new))
+    again = with_commit(tmp_path / "old", "a later one")
+    projects = looked_up(store, again)
+    found = known(projects, again)
+    assert found.id != before.id
+    assert before.id not in found.links
+    assert projects.unanswered(str(again)) == ""
+
+
+def test_the_configuration_of_a_repository_runs_nothing_when_its_first_commit_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    folder = with_commit(tmp_path / "old", "first")
+    trap = tmp_path / "trap.sh"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
+    trap.chmod(0o700)
+    for name in ("core.fsmonitor", "core.pager", "core.sshCommand", "gpg.program", "log.showSignature"):
+        value = "true" if name.startswith("log") else str(trap)
+        subprocess.run(["git", "-C", folder, "config", name, value], check=True)
+    known(looked_up(store, folder), folder)
+    new = folder.rename(tmp_path / "new")
+    assert "renamed" in looked_up(store, new).unanswered(str(new))
+    assert not (tmp_path / "sprung").exists()
