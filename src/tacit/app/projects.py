@@ -55,8 +55,8 @@ class Related:
 
     Args:
         project: whose they are.
-        former: True: an earlier version kept them for several projects under one name; False: the git remote is the same.
-        moved: the first commit is the same, and the folder of the project is gone.
+        former: True: an earlier version kept them for several projects under one name; False: the git remote is the same, or the first
+            commit, and the folder of the project is gone.
         declined: the user said that they are not this folder's.
         text: what the user is told, one or two sentences.
     """
@@ -65,7 +65,11 @@ class Related:
     former: bool
     declined: bool
     text: str
-    moved: bool = False
+
+    @property
+    def moved(self) -> bool:
+        """Whether the folder of the project is gone, and this may be the same repository."""
+        return not self.former and not self.project.remote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +172,7 @@ class Projects:
         )
         former = [earlier for earlier in former if earlier.id not in (project.id, *project.links)]
         related = [_related(other, folder, former=other in former) for other in (*elsewhere, *former)]
-        related += [_related(other, folder, moved=True) for other in self._moved_to(project, projects)]
+        related += [_related(other, folder) for other in self._moved_to(project, projects)]
         return Membership(project=project, folder=folder, related=tuple(related))
 
     def _moved_to(self, project: ProjectRecord, projects: Mapping[str, ProjectRecord]) -> list[ProjectRecord]:
@@ -502,18 +506,18 @@ def _is_unclaimed(project: ProjectRecord, identified: ProjectRecord) -> bool:
     return project.id == identified.id or bool(project.remote and project.remote == identified.remote)
 
 
-def _related(project: ProjectRecord, folder: str, *, former: bool = False, moved: bool = False) -> Related:
+def _related(project: ProjectRecord, folder: str, *, former: bool = False) -> Related:
     other_folders = [name for name in project.folders or (project.root,) if name not in ("", folder)]
     places = (
         ", ".join(other_folders[:3]) + (" and others" if len(other_folders) > 3 else "")
     ) or project.name
     if former:
         text = f"An earlier version kept the memories of this folder and of {places} under one name; this folder does not see them."
-    elif moved:
+    elif not project.remote:
         text = f"This folder may be {places}, renamed: it has the same first commit, and {places} is gone. It does not see the memories."
     else:
         text = f"This folder has the same git remote as {places} ({project.remote}), whose memories it does not see."
     text += (
         " `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
     )
-    return Related(project=project, former=former, declined=folder in project.apart, text=text, moved=moved)
+    return Related(project=project, former=former, declined=folder in project.apart, text=text)
