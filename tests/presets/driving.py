@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import subprocess
 from contextlib import contextmanager
 
 from agent import Agent
@@ -102,14 +102,14 @@ def speaks(lab, *names):
 
 def track(folder, *names):
     """Make `folder` a repository whose index tracks files with these names."""
-    git = folder / ".git"
-    git.mkdir(exist_ok=True)
-    entries = b""
-    for name in sorted(names):
-        path = name.encode()
-        entry = bytes(60) + struct.pack(">H", len(path)) + path
-        entries += entry + b"\0" * (8 - len(entry) % 8)
-    (git / "index").write_bytes(b"DIRC" + struct.pack(">II", 2, len(names)) + entries)
+    empty = "100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    entries = [word for name in names for word in ("--cacheinfo", f"{empty},{name}")]
+    for words in (
+        ("init", "-q"),
+        ("rm", "-r", "-q", "--cached", "--ignore-unmatch", "."),
+        ("update-index", "--add", *entries),
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True)
 
 
 def lines_of(block):
