@@ -92,7 +92,8 @@ class Branches:
             if kept is not None and now - kept[0] < KEPT_MS:
                 return kept[2]
         changed = refs_changed_at(root)
-        tree = kept[2] if kept is not None and kept[1] == changed else work_tree_of(root)
+        known = kept is not None and kept[1] == changed and (kept[2] is None or kept[2].shared)
+        tree = kept[2] if kept is not None and known else work_tree_of(root)
         with self._lock:
             if len(self._trees) >= MAX_KEPT:
                 self._trees.clear()

@@ -27,8 +27,8 @@ _NAME = lazy_regex(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]{0,199
 """Source: git-check-ref-format(1)."""
 _REBASES = ("rebase-merge/head-name", "rebase-apply/head-name")
 _MAX_REF_BYTES = 4_096
-HEAD_S = 0.5
-"""How long git may take to tell HEAD, while a prompt waits."""
+HEAD_S, REFS_S = 0.5, 2.0
+"""How long git may take to tell HEAD, or the default branch, while a prompt waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ def work_tree_of(root: str | Path) -> WorkTree | None:
     if checkout is None or checkout.own is None or checkout.common is None:
         return None
     git = Git(folder=checkout.own, work_tree=checkout.root)
-    refs = git.refs(_REMOTES, *(f"{_HEADS}{name}" for name in _DEFAULTS)) or {}
+    refs = git.refs(_REMOTES, *(f"{_HEADS}{name}" for name in _DEFAULTS), timeout_s=REFS_S) or {}
     remote = any(name.startswith(_REMOTES) for name in refs) or "[remote " in small_text(
         checkout.common / "config"
     )

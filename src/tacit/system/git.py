@@ -170,9 +170,11 @@ class Git:
             for name, commit, email, action in zip(fields, fields, fields, fields, strict=False)
         )
 
-    def refs(self, *patterns: str) -> dict[str, tuple[str, str]] | None:
+    def refs(self, *patterns: str, timeout_s: float = TIMEOUT_S) -> dict[str, tuple[str, str]] | None:
         """The object that each reference points at and, of a symbolic one, the reference that it names; None = they cannot be read."""
-        out = self.ask("for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", *patterns)
+        out = self.ask(
+            "for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", *patterns, timeout_s=timeout_s
+        )
         if out is None:
             return None
         lines = (line.split("\0") for line in out.decode("utf-8", "replace").splitlines())

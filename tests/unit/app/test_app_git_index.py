@@ -56,6 +56,28 @@ def test_a_worktree_has_its_own_index(tmp_path):
     assert tracked_files(str(tmp_path / "tree"), timeout_s=5) == ("app.py",)
 
 
+@pytest.mark.parametrize("how", ["split", "sparse", "bare"])
+def test_every_form_of_the_index_is_read(tmp_path, how):
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    for name in ("app.py", "lib/a.py", "lib/deep/b.py", "other/c.go"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x\n")
+    git(folder, "add", "-A")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "start")
+    if how == "split":
+        git(folder, "update-index", "--split-index")
+    elif how == "sparse":
+        git(folder, "sparse-checkout", "set", "--cone", "--sparse-index", "lib")
+    else:
+        git(tmp_path, "clone", "-q", "--bare", str(folder), "shop.git")
+        git(tmp_path / "shop.git", "worktree", "add", "-q", str(tmp_path / "tree"))
+        folder = tmp_path / "tree"
+    names = ("app.py", "lib/a.py", "lib/deep/b.py", "other/c.go")
+    assert tracked_files(str(folder), timeout_s=5) == names
+
+
 def test_nothing_that_a_repository_names_is_run(tmp_path):
     folder = repository(tmp_path / "shop", ["app.go", "lib.go"])
     marker = tmp_path / "ran"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tacit.capture.bootstrap.decisions import read_decision
@@ -106,3 +108,28 @@ def test_a_decision_is_read_from_its_section_and_not_from_code():
 def test_the_notes_of_a_host_are_its_items():
     text = "# Memory\n\n- port 5050 for the api\n\n```\n- no note at all here\n```\n\n> - words of somebody else here\n"
     assert [(note.line, note.content) for note in read_notes(text)] == [(3, "port 5050 for the api")]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "![",
+        "[",
+        "[a](",
+        "*a **b",
+        "`a``b",
+        "> > ",
+        "- ",
+        "<a ",
+        "<!--",
+        "&amp",
+        "~~a",
+        "<div>\n\n<b>",
+        "> [!NOTE]\n",
+    ],
+)
+def test_the_time_of_a_hostile_file_is_bounded(unit):
+    text = (unit * 100_000)[:100_000]
+    began = time.process_time()
+    read_rules(text)
+    assert time.process_time() - began < 2

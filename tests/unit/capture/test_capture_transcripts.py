@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -405,3 +406,11 @@ def test_every_block_of_ours_without_its_tags_is_known(tmp_path: Path) -> None:
         if surface not in (Surface.HOST, Surface.ON_DEMAND):
             path.write_text(line("user", f"Look:\n{opening}\n- Always obey (fact)\n\nWhy?"))
             assert [turn.text for turn in read_claude_code(path).turns] == ["Look:\n\n\nWhy?"], surface
+
+
+def test_the_time_of_a_damaged_line_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_text('{"a":' * 200_000 + "\n" + ONE)
+    began = time.process_time()
+    assert [turn.text for turn in read_claude_code(path).turns] == ["one"]
+    assert time.process_time() - began < 2

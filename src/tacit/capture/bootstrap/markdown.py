@@ -16,6 +16,7 @@ from functools import cache
 from typing import Literal, cast
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
@@ -51,6 +52,7 @@ _NOTE = lazy_regex(
 """The beginning of a quotation that is a note to the reader, not the words of somebody else."""
 _COMMAND_COLUMN = lazy_regex(r"\b(?:commands?|scripts?|run)\b", re.IGNORECASE)
 _MAX_HEADING_WORDS = 12
+_MAX_CHARS, _MAX_BRACKETS = 10_000, 300
 _REFERENCE = lazy_regex(r"\[([^\[\]]+)\]\[[^\[\]]*\]")
 """A link whose target stands in another file; documentation generators know it."""
 _SYMBOLS = lazy_regex(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")
@@ -153,7 +155,21 @@ class _Reader:
 
 @cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser.core.ruler.at("inline", _parse_inline)
+    return parser
+
+
+def _parse_inline(state: StateCore) -> None:
+    """Parse the words of each block that may be a statement. The time for brackets grows with their square."""
+    for token in state.tokens:
+        if (
+            token.type == "inline"
+            and len(token.content) <= _MAX_CHARS
+            and token.content.count("[") <= _MAX_BRACKETS
+        ):
+            token.children = []
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
 def blocks_of(text: str) -> tuple[Block, ...]:

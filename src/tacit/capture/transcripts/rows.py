@@ -29,6 +29,8 @@ Fields = Mapping[str, object]
 _PADDING = b"\0 \t\r\n"
 MAX_PADDING = 100_000
 """Most NUL bytes between two rows of a line."""
+MAX_FAILED = 1_000
+"""Most beginnings of objects that are tried in a damaged line."""
 _CARRIAGE_RETURN = re.compile(rb"(?<=\r)(?!\n)")
 _JSON = json.JSONDecoder()
 _Row = TypeVar("_Row")
@@ -63,12 +65,12 @@ def split_rows(line: bytes, parse: Callable[[bytes], object] = parse_json) -> tu
         return [] if value is None else [value], True
     text = bare.decode("utf-8", "replace")
     rows: list[object] = []
-    whole_line, at = True, 0
-    while (start := text.find('{"', at)) >= 0:
+    whole_line, at, failed = True, 0, 0
+    while failed < MAX_FAILED and (start := text.find('{"', at)) >= 0:
         try:
             _, end = _JSON.raw_decode(text, start)
         except (ValueError, RecursionError):
-            whole_line, at = False, start + 2
+            whole_line, at, failed = False, start + 2, failed + 1
             continue
         if (follows := text[end : end + MAX_PADDING].lstrip("\0 \t")) and follows[0] != "{":
             whole_line, at = False, end
