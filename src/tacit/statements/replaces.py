@@ -73,6 +73,11 @@ class _Forms:
     units: tuple[frozenset[str], ...]
     exclusive: frozenset[str]
     worded: frozenset[str]
+    wanted: frozenset[str]
+    opposites: tuple[frozenset[str], ...]
+    renames: frozenset[str]
+    called: frozenset[str]
+    days: frozenset[str]
 
 
 @cache
@@ -99,7 +104,8 @@ def _forms(language: str) -> _Forms | None:
         forget=phrases("forget"), things=words("things"), limits=words("limits"),
         reasons=re.compile(rf"\s+(?:{'|'.join(table.get('reasons', ['(?!)']))})\s.*", re.IGNORECASE),
         hedges=pattern("hedges"), past=pattern("past"), adds=words("adds"), questions=words("questions"), some=words("some"),
-        sole=words("sole"), exclusive=words("exclusive"), worded=words("worded"), openings=re.compile(r"^\W*" + table.get("openings", "(?!)"), re.IGNORECASE),
+        sole=words("sole"), exclusive=words("exclusive"), worded=words("worded"), wanted=words("wanted"), renames=words("renames"), called=words("called"), days=words("days"),
+        opposites=tuple(frozenset(line.split()) for line in table.get("opposites", ())), openings=re.compile(r"^\W*" + table.get("openings", "(?!)"), re.IGNORECASE),
         units=tuple(frozenset(_stem(unit) for unit in line.split()) for line in table.get("units", ())),
     )  # fmt: skip
 
@@ -157,7 +163,9 @@ def replaces(new: str, old: str, *, correction: bool = False) -> Replacement | N
         return None
     mine, theirs = _read(new, language), _read(old, language)
     correction = correction or _opens_as_correction(new)
-    if mine.keys.isdisjoint(theirs.keys) or not (mine.ends or correction or theirs.ends):
+    if mine.keys.isdisjoint(theirs.keys):
+        return None
+    if not (mine.ends or correction or theirs.ends or any(mine.keys & pair for pair in forms.opposites)):
         return None
     if mine.asks or theirs.asks or mine.past or theirs.past or mine.some or theirs.some:
         return None
@@ -192,22 +200,21 @@ def _read(text: str, language: str) -> _Reading:
     sentences = [forms.reasons.sub("", _PARENTHESIS.sub("", sentence)) for sentence in _SENTENCE.split(flat)]
     clauses: list[_Words] = []
     for sentence in sentences:
+        joined = False
         for number, text_part in enumerate(_CLAUSE.split(sentence)):
             part = _words(text_part, forms)
-            # "X, not Y" is one clause.
-            if (
-                number
-                and clauses
-                and any(
-                    _starts(text_part, form)
-                    for form in (*forms.instead, *(form[1:] for form in forms.but_not))
-                )
-            ):
+            # "X, not Y" and "X, not Y, in Z" are one clause.
+            swaps = (*forms.instead, *(form[1:] for form in forms.but_not))
+            joined = bool(number and clauses and part) and (
+                any(_starts(text_part, form) for form in swaps) or (joined and part[0].key in forms.limits)
+            )
+            if joined:
                 clauses[-1] = (*clauses[-1], _Word(key=_COMMA, raw=","), *part)
             elif part:
                 clauses.append(part)
-    first = clauses[0][0].key if clauses else ""
-    asked = "?" in flat or (first in forms.questions and not _is_denied(clauses[0], forms))
+    asked = "?" in flat or (
+        _first_word(flat) in forms.questions and not (clauses and _is_denied(clauses[0], forms))
+    )
     told = " ".join(sentences)
     limited = [
         part[0].key
@@ -262,6 +269,7 @@ def _words(text: str, forms: _Forms) -> _Words:
     words: list[_Word] = []
     for token in text.split():
         raw = token.strip(_TRIMMED).rstrip(".,;:!?").strip(_TRIMMED)
+        raw = raw.removesuffix("'s") if raw.lower() not in _BE_CONTRACTED else raw
         if not raw or not any(letter.isalnum() for letter in raw):
             raw = token
         if raw.lower() not in forms.articles or (words and raw.isupper()):
@@ -276,6 +284,7 @@ def _is_code(word: str) -> bool:
     return _CODE.search(word) is not None
 
 
+_BE_CONTRACTED = frozenset({"it's", "that's", "he's", "she's", "there's", "here's", "what's", "who's"})
 _BASES = {"has": "have", "does": "do", "is": "be", "are": "be", "am": "be", "being": "be", "goes": "go"}
 
 
@@ -344,9 +353,11 @@ class _Comparison:
         (words,) = self.earlier.clauses
         words = self._without_now(words)
         for form in (*self.forms.instead, *self.forms.but_not):
-            at = _find(_keys(words), form)
-            if at:
+            if at := _find(_keys(words), form):
                 words = (*words[:at], *self._thing(words[at + len(form) :])[1])
+        verb = next((at for at, word in enumerate(words) if word.key in self.forms.moves), None)
+        for gone, rest, come in self._moved_from(words, verb) if verb is not None else ():
+            words = (*rest, *come) if gone else words
         return words
 
     def outcome(self) -> Replacement | None:
@@ -360,13 +371,27 @@ class _Comparison:
     def _of_clause(self, clause: _Words) -> Replacement | None:
         if self._denies(clause):
             return "denies"
-        for gone, rest, come in self._swaps(clause):
+        for gone, rest, come in self._swaps(self._without_now(clause)):
             if self._names(gone, rest, come):
                 return "replaces"
         for subject, value, moved in self._moved(clause):
-            if self._had_other_value(subject, value, moved=moved):
+            renamed = not self.forms.renames.isdisjoint(_keys(clause))
+            if self._had_other_value(subject, value, moved=moved, renamed=renamed):
                 return "gives_other_value"
+        if len(clause) == len(self.old) > 2 and clause[:-1] and self._opposite(clause):
+            return "denies"
         return "gives_other_value" if self._aligned(clause) else None
+
+    def _opposite(self, clause: _Words) -> bool:
+        """Whether both are one sentence that ends in a word and in its opposite."""
+        mine, theirs = _keys(clause), _keys(self.old)
+        last = {clause[-1].raw.lower(), self.old[-1].raw.lower()}
+        return (
+            mine[:-1] == theirs[:-1]
+            and mine[-2] in self.forms.copulas
+            and len(last) == 2
+            and any(last <= pair for pair in self.forms.opposites)
+        )
 
     # --- it is so no more
 
@@ -427,13 +452,11 @@ class _Comparison:
 
     def _swaps(self, clause: _Words) -> Iterator[tuple[_Words, _Words, _Words | None]]:
         """What goes, the rest of the clause, and what comes if that is known."""
-        forms = self.forms
-        clause = self._without_now(clause)
-        keys = _keys(clause)
+        forms, keys = self.forms, _keys(clause)
         for form in (*forms.instead, *forms.but_not):
             if at := _find(keys, form):
                 gone, behind = self._thing(clause[at + len(form) :])
-                yield gone, (*(word for word in clause[:at] if word.key != _COMMA), *behind), None
+                yield gone, tuple(word for word in (*clause[:at], *behind) if word.key != _COMMA), None
         for at, word in enumerate(clause):
             if word.key in forms.replaces:
                 yield self._replaced(clause[:at], clause[at + 1 :])
@@ -486,7 +509,7 @@ class _Comparison:
 
     def _thing(self, words: _Words) -> tuple[_Words, _Words]:
         """The thing that `words` begin with, up to the next link, and the rest."""
-        stops = (self.forms.links | self.forms.limits | self.forms.origin) - {"a", "an"}
+        stops = (self.forms.links | self.forms.limits | self.forms.origin | {_COMMA}) - {"a", "an"}
         end = next((at for at, word in enumerate(words) if at and word.key in stops), len(words))
         thing, rest = words[:end], words[end:]
         for form in self.forms.now:
@@ -513,6 +536,12 @@ class _Comparison:
         if at is None or not self._content(gone) or not forms.negations.isdisjoint(_keys(self.old)):
             return False
         remainder = list(_keys(self._content((*theirs[:at], *theirs[at + len(gone) :]))))
+        if come == ():  # it is dropped: what else the old one names may stand anywhere in the new one
+            remainder = [
+                key
+                for key in remainder
+                if (key not in forms.wanted and key not in self.new.keys) or key in _keys(rest)
+            ]
         new_places: list[int] = []
         for place, word in enumerate(rest):
             if word.key in remainder:
@@ -551,7 +580,7 @@ class _Comparison:
                 value, rest = self._thing(behind)
                 yield (*clause[: place - 1], *rest), value, False
 
-    def _had_other_value(self, subject: _Words, value: _Words, *, moved: bool) -> bool:
+    def _had_other_value(self, subject: _Words, value: _Words, *, moved: bool, renamed: bool = False) -> bool:
         """Whether the old statement gives what the new one speaks of another value of the same sort."""
         forms = self.forms
         subject = self._content(subject)
@@ -564,6 +593,8 @@ class _Comparison:
                 remaining.remove(word.key)
             elif self._content((word,)):
                 places.append(place)
+        if not remaining and not places and renamed:
+            return not forms.called.isdisjoint(_keys(self.old))
         if remaining or not places or places[-1] - places[0] != len(places) - 1:
             return False
         before = self.old[places[0] : places[-1] + 1]
@@ -629,7 +660,7 @@ class _Comparison:
         value, before = value[label:], before[label:]
         if _keys(value) == _keys(before) or max(len(value), len(before)) > MOST_VALUE_WORDS:
             return False
-        if forms.adds.intersection(_keys((*ahead, *behind))):
+        if not moved and forms.adds.intersection(_keys((*ahead, *behind))):
             return False
         numbers = _is_number(value), _is_number(before)
         if all(numbers):
@@ -640,6 +671,10 @@ class _Comparison:
         value, before = (
             tuple(word for word in words if word.key not in forms.links) for words in (value, before)
         )
+        if moved and not forms.called.isdisjoint(_keys(ahead)):
+            return len(value) == len(before) == 1
+        if forms.days.issuperset(word.raw.lower() for word in (*value, *before)):
+            return not forms.copulas.isdisjoint(_keys(ahead[-2:])) or moved
         plain = [all(map(_is_word, words)) for words in (value, before)]
         if all(plain):
             one = len(value) == len(before) == 1 and not value[0].raw.endswith(_ADJECTIVES)
