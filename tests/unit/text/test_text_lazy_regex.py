@@ -7,12 +7,9 @@ import pkgutil
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import tacit
-from tacit.capture import wording
-from tacit.text.lazy_regex import KeywordRegex, compile_all, keyword_regex, lazy_regex
+from tacit.text.lazy_regex import compile_all, lazy_regex
 
 
 def test_a_late_pattern_does_what_a_compiled_one_does() -> None:
@@ -48,38 +45,3 @@ def test_every_late_pattern_of_the_program_compiles() -> None:
             importlib.import_module(found.name)
     compile_all()
     assert compile_all() == 0
-
-
-WORDED = {
-    f"{module.__name__}.{name}.{place}": one
-    for module in (wording,)
-    for name, value in vars(module).items()
-    for place, one in enumerate(value if isinstance(value, tuple) else (value,))
-    if isinstance(one, KeywordRegex)
-}
-
-
-@pytest.mark.parametrize("name", WORDED)
-@given(data=st.data())
-def test_a_text_that_a_worded_pattern_matches_is_searched(name: str, data: st.DataObject) -> None:
-    worded = WORDED[name]
-    text = data.draw(st.from_regex(re.compile(worded.pattern.pattern, re.IGNORECASE)))
-    assert worded.may_match(text)
-
-
-def test_a_worded_pattern_finds_what_the_pattern_finds() -> None:
-    worded = keyword_regex(r"\b(?:stop|don'?t|replac\w+)\b", "stop don dont", parts=("replac",))
-    plain = re.compile(worded.pattern.pattern, re.IGNORECASE)
-    for text in (
-        "Don't",
-        "please STOP.",
-        "it replaced b",
-        "nonstop",
-        "nothing",
-        "\u017ftop",
-        "x" * 2000 + " stop",
-    ):
-        assert bool(worded.search(text)) == bool(plain.search(text))
-        assert [m[0] for m in worded.finditer(text)] == [m[0] for m in plain.finditer(text)]
-        assert worded.sub("", text) == plain.sub("", text)
-    assert not worded.may_match("nothing of that")
