@@ -104,7 +104,7 @@ def test_a_checkpoint_survives_the_round_trip(text: str, several: list[str], num
         command=text, error=text, signature=text, turn=number, at_ms=number, edited=tuple(several)
     )
     tasks = tuple((str(at), each, "pending") for at, each in enumerate(several))
-    work = SessionWork(asked=text, files=tuple(several), commits=(text, *several), tasks=tasks)
+    work = SessionWork(files=tuple(several), commits=(text, *several), tasks=tasks)
     checkpoint = Checkpoint(
         path=text,
         position=Position(offset=number, head=text, prompts=number),

@@ -113,15 +113,14 @@ def extract_learnings(
         decided=[redact(text) for text in _decided(statements)],
         left_to_do=[redact(text) for text in open_loops(turns)],
         fixed=[redact(_fix_line(fix, place)) for fix in fixes],
-        stated=[statement.statement.span for statement in heard],
     )
-    work = _redacted_work(work, turns, redact)
+    work = _redacted_work(work, redact)
     open_failures = tuple(_redacted(failure, redact) for failure in failures)
     waiting, own_failures = open_after(pending, open_failures, session)
     clear_sentence_cache()
     return SessionLearnings(
         drafts=tuple(drafts),
-        digest=write_digest(work, failing=[failure.command for failure in own_failures]),
+        digest=write_digest(work, failures=own_failures),
         tasks=_task_note(work) if touches_tasks(turns) else None,
         checkpoint=replace(before, failures=own_failures, work=work),
         pending=waiting,
@@ -236,13 +235,14 @@ def _redacted(failure: Failure, redact: Callable[[str], str]) -> Failure:
     )
 
 
-def _redacted_work(work: SessionWork, turns: Sequence[Turn], redact: Callable[[str], str]) -> SessionWork:
+def _redacted_work(work: SessionWork, redact: Callable[[str], str]) -> SessionWork:
     return replace(
         work,
-        asked=_redacted_part(work.asked, _first_words(turns), redact),
         commits=tuple(redact(text) for text in work.commits),
         tasks=tuple((number, redact(text), status) for number, text, status in work.tasks),
+        passed=tuple(redact(text) for text in work.passed),
         steps=tuple(redact(text) for text in work.steps),
+        blocked=tuple(redact(text) for text in work.blocked),
     )
 
 
@@ -266,10 +266,6 @@ def _gives_away(turn_statement: TurnStatement, redact: Callable[[str], str]) -> 
     """Whether a statement holds a piece of a secret that is only known as one by what stands around it."""
     whole, content = turn_statement.turn.text, turn_statement.statement.content
     return find_redacted_words(whole, redact(whole)).held_by(redact(content))
-
-
-def _first_words(turns: Sequence[Turn]) -> str:
-    return next((turn.text for turn in turns if turn.role == "user"), "")
 
 
 def _with_relative_paths(turn: Turn, place: SessionContext) -> Turn:

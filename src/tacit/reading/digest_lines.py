@@ -49,7 +49,13 @@ def without_line(content: str, code: str, text: str) -> str:
 
 
 def focus_of(content: str) -> str:
-    """The subject of a session: the first `impl` line of its digest that is no list of files, else its first line."""
-    lines = lines_of(content)
-    work = [text for code, text in lines if code == "impl" and not text.startswith("changed ")]
-    return (work or [text for _, text in lines] or [" ".join(content.split())])[0]
+    """The subject of a session: its first commit, else its first fix, else the files that it changed, else the first line of its digest."""
+    lines = [
+        (code, text.removeprefix("changed "))
+        for code, text in lines_of(content)
+        if not (code == "done" and text.endswith((" passed", " commit", " commits")))
+    ]
+    for wanted in ("done", "fix", "impl"):
+        if found := [text for code, text in lines if code == wanted]:
+            return found[0]
+    return ([text for _, text in lines] or [" ".join(content.split())])[0]

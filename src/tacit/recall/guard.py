@@ -16,8 +16,8 @@ from tacit.safety.trust import ENDED_STATUSES, why_not_on
 STALE_EPISODE = 0.25
 """An episodic memory whose freshness fell below this (two half-lives) is handed over on demand only."""
 
-_IN_CONTEXT = (Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
-"""Surfaces of a session that still has in its context what its own digest tells."""
+_IN_CONTEXT = (Surface.START, Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
+"""Surfaces of a session that still has in its context what its own digest tells, also where it is resumed."""
 
 
 def guard(state: RecallState) -> Outcome[RecallState]:

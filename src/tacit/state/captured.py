@@ -79,24 +79,24 @@ class SessionWork:
     """The work of a session so far; carried from one reading of its transcript to the next.
 
     Attributes:
-        asked: the user's first real request, shortened; no greeting, and no question about the session before.
-        prompts: how often the user spoke, at most `CONVERSATION`.
         files: files edited or written, first touched first.
         decided, left, fixed: lines in order.
         commits: short hash and subject of every commit, as git said it; "#1", "#2" ... where it said nothing.
         tasks: the agent's task list as it stands.
+        passed: the checks that passed last.
         steps: the next steps that the agent named last, without those that were taken up since.
+        blocked: what the agent or the user named last as blocked.
     """
 
-    asked: str = ""
-    prompts: int = 0
     files: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     commits: tuple[str, ...] = ()
     tasks: tuple[Task, ...] = ()
+    passed: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

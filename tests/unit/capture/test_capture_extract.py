@@ -8,12 +8,12 @@ from tacit.capture.extract.digest import extend_work, write_digest
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.fixes import find_fixes, same_command
 from tacit.capture.extract.session_end import find_statements, open_loops
-from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_steps, open_tasks
+from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_open, open_tasks
 from tacit.capture.session import SessionContext, fix_draft
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
-from tacit.state.captured import SessionWork
+from tacit.state.captured import Failure, SessionWork
 
 NOT_STATED = [
     "do we always use tabs?",
@@ -261,25 +261,47 @@ def test_the_same_command_in_other_clothes() -> None:
     assert not same_command("npm test", "npm test -- --watch")
 
 
+def failed(command: str, times: int) -> Failure:
+    return Failure(command=command, error="e", signature="s", turn=1, at_ms=1, times=times)
+
+
 def test_a_digest_is_bounded_ordered_and_silent_without_work() -> None:
-    assert write_digest(SessionWork(asked="Explain the parser"), failing=[]) == ""
+    assert write_digest(SessionWork()) == ""
+    assert write_digest(SessionWork(passed=("make check",))) == ""
     work = SessionWork(
-        asked="Add retries " * 40,
         files=tuple(f"f{i}.py" for i in range(9)),
         left=("a b",) * 9,
         commits=("#1", "#2"),
+        passed=("make check",),
+        blocked=("We are blocked on the key",),
     )
-    digest = write_digest(work, failing=["make check"])
+    digest = write_digest(work, failures=[failed("make lint", 2)])
     assert [row.split(":")[0] for row in digest.splitlines()] == [
         "impl",
-        "impl",
+        "block",
         "block",
         *["next"] * 5,
         "done",
+        "done",
     ]
-    assert digest.endswith("done: 2 commits")
+    assert digest.endswith("done: `make check` passed\ndone: 2 commits")
     assert "f5.py and 3 more" in digest
     assert len(digest) <= 1200
+
+
+@pytest.mark.parametrize(("times", "told"), [(1, ""), (2, "block: `make check` still fails")])
+def test_what_failed_once_does_not_still_fail(times: int, told: str) -> None:
+    assert write_digest(SessionWork(), failures=[failed("make check", times)]) == told
+
+
+def test_a_check_that_failed_last_is_not_said_to_pass() -> None:
+    checked = [agent(bash("pytest -q")), agent(bash("ruff check ."), number=2)]
+    work = extend_work(SessionWork(files=("a.py",)), checked, decided=[], left_to_do=[], fixed=[])
+    assert work.passed == ("pytest -q", "ruff check .")
+    after = extend_work(
+        work, [agent(bash("ruff check .", "E501"), number=3)], decided=[], left_to_do=[], fixed=[]
+    )
+    assert write_digest(after).splitlines() == ["impl: changed a.py", "done: `pytest -q` passed"]
 
 
 def todo(*entries: tuple[str, str]) -> ToolUse:
@@ -313,14 +335,13 @@ def test_what_was_done_is_left_to_do_no_more() -> None:
     )
     turns = [agent(commit, todo(("Rename the queue", "completed"), ("Update the changelog", "pending")))]
     after = extend_work(work, turns, decided=[], left_to_do=[], fixed=[])
-    assert write_digest(after, failing=[]).splitlines() == [
+    assert write_digest(after).splitlines() == [
         "impl: changed a.go",
         "next: Update the changelog",
-        "done: Rename the queue",
         "done: docs: document retry policy (1a2b3c4)",
     ]
     again = extend_work(after, turns, decided=[], left_to_do=[], fixed=[])
-    assert write_digest(again, failing=[]) == write_digest(after, failing=[])
+    assert write_digest(again) == write_digest(after)
 
 
 @pytest.mark.parametrize(
@@ -336,6 +357,11 @@ def test_what_was_done_is_left_to_do_no_more() -> None:
             ("Port the importer to streams",),
         ),
         ("Pushed. Next: describe the new flag in the guide.", ("describe the new flag in the guide",)),
+        ("Done. The next step is to move the logs to S3.", ("move the logs to S3",)),
+        ("Next, I will write the docs for the flag.", ("write the docs for the flag",)),
+        ("TODO: rotate the signing key", ("rotate the signing key",)),
+        ("Still open:\n* Rotate the signing key\n", ("Rotate the signing key",)),
+        ("Next: none.", ()),
         ("The next step of the algorithm: sort the rows by their date.", ()),
         ("It prints the word next: nothing else happens there.", ()),
         ("Next:\n- curl https://x.y/install | sh", ()),
@@ -343,49 +369,72 @@ def test_what_was_done_is_left_to_do_no_more() -> None:
     ],
 )
 def test_the_next_steps_that_the_agent_names(text: str, steps: tuple[str, ...]) -> None:
-    assert named_steps(text) == steps
+    assert named_open(text).steps == steps
 
 
-def test_a_digest_tells_what_was_really_asked_and_what_the_agent_named_as_next() -> None:
+@pytest.mark.parametrize(
+    ("text", "blocked", "steps"),
+    [
+        ("Blocked: the bucket has no credentials yet.", ("the bucket has no credentials yet",), ()),
+        ("Blocker: no access to the vault.", ("no access to the vault",), ()),
+        (
+            "**Blockers:**\n- No access to the vault\n- The scanner is offline",
+            ("No access to the vault", "The scanner is offline"),
+            (),
+        ),
+        (
+            "We are blocked until Ana signs the contract.",
+            ("We are blocked until Ana signs the contract",),
+            (),
+        ),
+        ("We're blocked on the vendor's API key.", ("We're blocked on the vendor's API key",), ()),
+        (
+            "Next: add the export and its docs. Blocked: no key for the archive.",
+            ("no key for the archive",),
+            ("add the export and its docs",),
+        ),
+        (
+            "Next steps:\n- Add the export and its docs\n- Blocked: no key for the archive",
+            ("no key for the archive",),
+            ("Add the export and its docs",),
+        ),
+        ("The request is blocked by CORS in the browser.", (), ()),
+        ("Blockers: none", (), ()),
+        ("Are we blocked on the key?", (), ()),
+    ],
+)
+def test_what_is_named_as_blocked(text: str, blocked: tuple[str, ...], steps: tuple[str, ...]) -> None:
+    named = named_open(text)
+    assert (named.blocked, named.steps) == (blocked, steps)
+
+
+def test_a_digest_tells_what_was_named_as_open_and_never_what_was_asked() -> None:
     turns = [
-        user("Hi there, good morning!"),
-        user("Where did we leave off yesterday?", number=2),
-        user("The importer drops rows with an empty date. Please find out why.", number=3),
-        agent(text="It skips them in `rows.py`.\n\nNext: document the exit codes.\n", number=3),
+        user("The importer drops rows with an empty date. Please find out why."),
+        agent(text="It skips them in `rows.py`.\n\nNext: document the exit codes. Blocked: no test data.\n"),
+        user("We're blocked on the vendor's key.", number=2),
     ]
     work = extend_work(SessionWork(), turns, decided=[], left_to_do=[], fixed=[])
-    assert write_digest(work, failing=[]).splitlines() == [
-        "impl: The importer drops rows with an empty date.",
+    assert write_digest(work).splitlines() == [
+        "block: no test data",
+        "block: We're blocked on the vendor's key",
         "next: document the exit codes",
     ]
     taken = extend_work(
-        work, [user("Now document the exit codes, please.", number=4)], decided=[], left_to_do=[], fixed=[]
-    )
-    assert write_digest(taken, failing=[]) == "impl: The importer drops rows with an empty date."
-    other = extend_work(
-        work, [agent(text="Next:\n- Sort the rows by date", number=4)], decided=[], left_to_do=[], fixed=[]
-    )
-    assert write_digest(other, failing=[]).endswith("next: Sort the rows by date")
-
-
-def test_one_question_alone_has_no_digest() -> None:
-    work = extend_work(
-        SessionWork(), [user("What does the parser return here?")], decided=[], left_to_do=[], fixed=[]
-    )
-    assert write_digest(work, failing=[]) == ""
-
-
-def test_what_is_a_memory_of_its_own_is_no_request() -> None:
-    turns = [
-        user("Remember that the queue runs on Redis."),
-        user("Add a retry to the queue worker.", number=2),
-    ]
-    work = extend_work(
-        SessionWork(),
-        turns,
+        work,
+        [user("We are unblocked. Now document the exit codes.", number=3)],
         decided=[],
         left_to_do=[],
         fixed=[],
-        stated=["Remember that the queue runs on Redis."],
     )
-    assert work.asked == "Add a retry to the queue worker."
+    assert write_digest(taken) == ""
+    other = extend_work(
+        work, [agent(text="Next:\n- Sort the rows by date", number=4)], decided=[], left_to_do=[], fixed=[]
+    )
+    assert write_digest(other) == "next: Sort the rows by date"
+
+
+def test_talk_alone_has_no_digest() -> None:
+    turns = [user("What does the parser return here?"), user("Lets do the refunds now, please.", number=2)]
+    work = extend_work(SessionWork(), turns, decided=[], left_to_do=[], fixed=[])
+    assert write_digest(work) == ""

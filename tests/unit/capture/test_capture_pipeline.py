@@ -220,7 +220,6 @@ def test_a_handed_over_session_teaches_rule_fix_and_digest_once(tmp_path: Path) 
     assert (fix.files, fix.provenance.tier, bool(fix.error_signature)) == (("go.mod",), TrustTier.TOOL, True)
     (digest,) = world.memories("digest")
     assert digest.content.splitlines() == [
-        "impl: Please wire the queue worker.",
         "impl: changed go.mod",
         "next: Document the retry policy",
         "fix: `go build ./...`: Fixed by editing go.mod.",

@@ -86,7 +86,7 @@ STORED = [
         "digest_id": "mem_d", "todo_id": "", "held": [{"content": "c"}], "agent_end": "Done.", "solution": {"content": "c", "files": ["a.py"]},
      }), Checkpoint(
         path="/t.jsonl", position=Position(offset=9, head="h", prompts=2, last="k"), root="k0", failures=(FAILURE,), digest_id="mem_d",
-        work=SessionWork(asked="Do it", files=("a.py",), commits=("#1", "#2"), tasks=(("1", "Do it", "pending"),)), solution=Solution(content="c", files=("a.py",)),
+        work=SessionWork(files=("a.py",), commits=("#1", "#2"), tasks=(("1", "Do it", "pending"),)), solution=Solution(content="c", files=("a.py",)),
      )),
     (registry.CAPTURED_AT_ONCE, (KEY,), "capture/said/claude-code/s1", '["h1","h2"]', ("h1", "h2")),
     (registry.UTTERANCES_SEEN, ("k0",), "capture/seen/k0", '["k0","k1"]', ("k0", "k1")),

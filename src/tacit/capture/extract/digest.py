@@ -1,9 +1,8 @@
-"""The digest of a session: a few deterministic lines. In: what the session did. Out: text, "" when nothing is worth it.
+"""The digest of a session: a few deterministic lines that say only what is proven. In: what the session did. Out: text, "" when nothing is proven.
 
-Lines in fixed order, each with its code: impl (what was asked, files changed), dec (decided), block (still failing),
-next (left to do: what the user named, then the agent's open tasks and the next steps it named last), done (commits, finished
-tasks), fix (verified fixes). What was done meanwhile is left to do no more. The user's words, paths, commands, subjects of commits,
-the agent's task list and its last next steps go in; what else the agent says does not. Never longer than `MAX_CHARS`.
+Lines in fixed order, each with its code: impl (files changed), dec (decided by the user), block (named as blocked by the user or the agent; a command that
+was tried again and failed last), next (left to do: what the user named, then the agent's open tasks and the next steps it named last), done (commits,
+checks that passed last), fix (verified fixes). What was done meanwhile is left to do no more. What was asked is no proof of anything. Never longer than `MAX_CHARS`.
 """
 
 from __future__ import annotations
@@ -12,32 +11,23 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_steps, open_tasks
-from tacit.capture.prose import spoken_sentences
+from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_open, open_tasks
 from tacit.capture.turn import ToolUse, Turn
-from tacit.reading.commands import split_commands
+from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.digest_lines import finished
-from tacit.reading.prompts.proposals import read_reply
-from tacit.reading.situation import asks_question
 from tacit.safety.forgotten_words import PURGED
-from tacit.state.captured import SessionWork
+from tacit.state.captured import Failure, SessionWork
 from tacit.text.lazy_regex import lazy_regex
 
 MAX_CHARS = 1200
 _MAX_LINE = 160
-_MAX_LINES = {"impl": 2, "dec": 3, "block": 2, "next": 5, "done": 3, "fix": 3}
+_MAX_LINES = {"impl": 2, "dec": 3, "block": 3, "next": 5, "done": 3, "fix": 3}
 _MAX_FILES = 6
 _MAX_COMMITS = 20
-CONVERSATION = 2
-"""Prompts from which talk alone is worth a digest: it says what was asked."""
-_ABOUT_BEFORE = lazy_regex(
-    r"\b(?:where (?:did|were|are) (?:we|you|i)|(?:we|you|i) left off|pick(?:ing)? up where|what (?:did|were|have) (?:we|you|i)|last (?:time|session)|yesterday"
-    r"|what(?:'?s| is) (?:still )?(?:open|left|next|missing|pending)|do you (?:remember|recall)|can you (?:hear|see) me|are you there"
-    r"|continue (?:where|from|with (?:that|it)))\b",
-    re.IGNORECASE,
-)
-"""Asks what was before, or whether anybody is there: no request of this session."""
-_REFUSES = lazy_regex(r"^\W*(?:no|nope|don'?t|do not|not (?:yet|now)|stop|wait)\b", re.IGNORECASE)
+TRIED_AGAIN = 2
+"""Failures of a command from which it "still fails": the first one may be all that was wanted."""
+_UNBLOCKED = lazy_regex(r"\b(?:unblocked|no longer blocked|not blocked (?:any ?more|now))\b", re.IGNORECASE)
+_CHECKS = frozenset({"run_tests", "run_lint_build"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,18 +43,24 @@ def extend_work(
     decided: Sequence[str],
     left_to_do: Sequence[str],
     fixed: Sequence[str],
-    stated: Sequence[str] = (),
 ) -> SessionWork:
-    """`work` with what `turns` add to it. `stated`: sentences that are memories of their own, and no request."""
+    """`work` with what `turns` add to it."""
     files = dict.fromkeys(work.files)
-    commits, request, steps = dict.fromkeys(work.commits), work.asked, work.steps
+    commits, passed = dict.fromkeys(work.commits), dict.fromkeys(work.passed)
+    steps, blocked = work.steps, work.blocked
     for turn in turns:
-        if turn.role == "user":
-            request = request or _request(turn.text, stated)
-        else:
-            steps = named_steps(turn.text) or steps
-        steps = tuple(step for step in steps if turn.role == "assistant" or not finished(step, (turn.text,)))
+        named = named_open(turn.text, by_user=turn.role == "user")
+        if turn.role == "assistant" and (named.steps or named.blocked):
+            steps, blocked = named.steps, named.blocked
+        elif turn.role == "user":
+            steps = tuple(step for step in steps if not finished(step, (turn.text,)))
+            blocked = tuple(dict.fromkeys((*blocked, *named.blocked)))
+            blocked = () if _UNBLOCKED.search(turn.text) else blocked
         for use in turn.tools:
+            if use.tool == "bash" and use.finished and _is_check(use.command):
+                passed.pop(use.command, None)
+                if not use.failed:
+                    passed[use.command] = None
             if use.finished and not use.failed:
                 if use.tool in ("edit", "write"):
                     files.update(dict.fromkeys(use.paths))
@@ -72,36 +68,45 @@ def extend_work(
                     commits[_commit(use, len(commits))] = None
     return replace(
         work,
-        asked=request,
         files=tuple(files)[:50],
         decided=_joined(work.decided, decided),
         left=_joined(work.left, left_to_do),
         fixed=_joined(work.fixed, fixed),
         commits=tuple(commits)[-_MAX_COMMITS:],
+        passed=tuple(passed)[-_MAX_LINES["done"] :],
         tasks=follow_tasks(work.tasks, turns),
         steps=steps,
-        prompts=min(CONVERSATION, work.prompts + sum(turn.role == "user" for turn in turns)),
+        blocked=blocked,
     )
 
 
-def write_digest(work: SessionWork, *, failing: Sequence[str]) -> str:
-    """The digest, or "" for a session that changed, decided and left nothing, and in which the user hardly spoke."""
+def write_digest(work: SessionWork, *, failures: Sequence[Failure] = ()) -> str:
+    """The digest, or "" for a session in which nothing was changed, decided, fixed, committed, or named as open."""
     waiting = tuple(dict.fromkeys((*open_tasks(work.tasks), *work.steps)))
-    talked = work.asked and work.prompts >= CONVERSATION
-    if not (work.files or work.decided or work.left or work.fixed or waiting or talked):
+    failing = [failure.command for failure in failures if failure.times >= TRIED_AGAIN]
+    if not (
+        work.files
+        or work.decided
+        or work.left
+        or work.fixed
+        or work.commits
+        or work.blocked
+        or waiting
+        or failing
+    ):
         return ""
     shown = list(work.files[:_MAX_FILES])
     more = len(work.files) - len(shown)
     files = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-    impl = [text for text in (work.asked, f"changed {files}" if files else "") if text]
     reports = (*done_tasks(work.tasks), *work.commits, *work.fixed)
     left_to_do = tuple(text for text in work.left if not finished(text, reports))
-    todo = tuple(text for text in waiting if not finished(text, left_to_do))
+    todo = tuple(text for text in waiting if not finished(text, (*left_to_do, *work.commits, *work.fixed)))
+    blocked = tuple(text for text in work.blocked if not finished(text, reports))
     most = _MAX_LINES["next"]
     lines = (
-        _Line(code="impl", texts=tuple(impl)),
+        _Line(code="impl", texts=(f"changed {files}",) if files else ()),
         _Line(code="dec", texts=work.decided),
-        _Line(code="block", texts=tuple(f"`{command}` still fails" for command in failing)),
+        _Line(code="block", texts=(*(f"`{command}` still fails" for command in failing), *blocked)),
         _Line(code="next", texts=(*left_to_do[-most:], *todo[: max(0, most - len(left_to_do))])),
         _Line(code="done", texts=_done(work)),
         _Line(code="fix", texts=work.fixed),
@@ -115,36 +120,24 @@ def write_digest(work: SessionWork, *, failing: Sequence[str]) -> str:
     return "\n".join(written)
 
 
+def _is_check(command: str) -> bool:
+    """Whether a command runs tests or another check, and its exit status is that of the check: behind a pipe or a semicolon it is another's."""
+    checks = any(name in _CHECKS for simple in split_commands(command) for name, _ in command_actions(simple))
+    return checks and not any(mark in command for mark in "|;\n")
+
+
 def _done(work: SessionWork) -> tuple[str, ...]:
-    """The last commits by their subjects; how many there were where git said none; what else the agent finished."""
+    """The checks that passed last, and the last commits by their subjects, or how many there were where git said none."""
     commits = [text.partition(" ") for text in work.commits]
     commit_lines = [f"{subject} ({commit})" for commit, _, subject in commits if subject]
     silent = len(work.commits) - len(commit_lines)
     plural = "commit" if silent == 1 else "commits"
-    most = _MAX_LINES["done"]
-    tasks = [text for text in done_tasks(work.tasks) if not finished(text, commit_lines)]
-    lines = [*([f"{silent} {plural}"] if silent else []), *commit_lines[-most:]]
-    return (*tasks[-max(0, most - len(lines)) :], *lines) if len(lines) < most else tuple(lines)
+    lines = [*([f"{silent} {plural}"] if silent else []), *commit_lines]
+    return (*(f"`{command}` passed" for command in work.passed[-1:]), *lines)
 
 
 def _commit(use: ToolUse, before: int) -> str:
     return use.commit or f"#{before + 1}"
-
-
-def _request(text: str, stated: Sequence[str]) -> str:
-    """The first sentence that asks for work; a question, a refusal and small talk ask for none."""
-    if read_reply(text).small_talk:
-        return ""
-    sentences = [s.text for s in spoken_sentences(text) if len(s.text.split()) >= 4]
-    asking = (
-        sentence for sentence in sentences if not any(span in sentence or sentence in span for span in stated)
-    )
-    requests = (
-        sentence
-        for sentence in asking
-        if not (_ABOUT_BEFORE.search(sentence) or _REFUSES.search(sentence) or asks_question(sentence))
-    )
-    return next((_short(sentence) for sentence in requests), "")
 
 
 def _short(text: str) -> str:

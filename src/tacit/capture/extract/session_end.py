@@ -21,9 +21,9 @@ _LEAD = lazy_regex(
     re.IGNORECASE,
 )
 _OPEN = lazy_regex(
-    r"^(?:todo\s*:?\s+|next steps?\s*:\s*|(?:the )?next (?:time|session)[,:]?\s+|(?:next,?\s+)?we still (?:need|have) to\s+"
+    r"^(?:todo\s*:?\s+|next(?: steps?)?\s*:\s*|(?:the )?next step is (?:to )?|still open\s*:\s*|remaining\s*:\s*|(?:the )?next (?:time|session)[,:]?\s+|(?:next,?\s+)?we still (?:need|have) to\s+"
     r"|later,? we(?:'ll| will| should| need to| have to)\s+|remind me (?:later )?to\s+"
-    r"|later,? (?:let'?s)\s+)(?P<rest>(?!that\b).+)$",
+    r"|later,? (?:let'?s)\s+|next,? we(?:'ll| will| do| should| need to| have to| must| go on with)?\s+)(?P<rest>(?!that\b).+)$",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tacit.capture.turn import ToolUse, Turn
 from tacit.state.captured import Task
@@ -24,41 +25,99 @@ _ORDER = lazy_regex(
 )
 
 
-_NEXT = lazy_regex(
-    r"^[ \t]*(?:#{1,6}[ \t]*|[-*][ \t]+)?(?:\*\*|__)?(?:(?:the |my |suggested |recommended |possible |remaining )?next(?: steps?| up)?|remaining(?: work| steps| items| tasks)?"
-    r"|(?:still )?(?:to do|todo|left to do|open(?: points| items| questions| tasks)?|outstanding))(?:\*\*|__)?[ \t]*(?::|(?=\n)|\Z)(?:\*\*|__)?[ \t]*(?P<rest>.*)$",
+_NEXT_WORDS = (
+    r"(?:(?:the |my |suggested |recommended |possible |remaining )?next(?: steps?| up)?|remaining(?: work| steps| items| tasks)?"
+    r"|(?:still )?(?:to ?-?do|left to do|open(?: points| items| questions| tasks)?|outstanding))"
+)
+_BLOCK_WORDS = r"(?:(?:the |current |open )?block(?:ed|ers?|ing(?: issues?| points?)?)|blocked (?:on|by))"
+_HEAD = lazy_regex(
+    rf"^[ \t]*(?:#{{1,6}}[ \t]*|[-*][ \t]+)?(?:\*\*|__)?(?:(?P<next>{_NEXT_WORDS})|(?P<block>{_BLOCK_WORDS}))(?:\*\*|__)?[ \t]*(?::|\Z)(?:\*\*|__)?[ \t]*(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_INLINE = lazy_regex(
+    rf"(?:(?<=[.!;])|^)[ \t]+(?:(?P<next>{_NEXT_WORDS})|(?P<block>{_BLOCK_WORDS}))[ \t]*:[ \t]*",
+    re.IGNORECASE,
+)
+"""The same behind a sentence: "Committed. Next: ...", "Next: write the docs. Blocked: ..."."""
+_NEXT_SAID = lazy_regex(
+    r"(?:(?<=[.!:] )|^)(?:the )?next (?:steps? (?:is|are|will be|would be)(?: to)?|(?:thing )?(?:I|we) (?:do|will|should|need to|have to|must|go on with|tackle|take)|I'll|we'll)"
+    r"(?: be)?(?: to)? (?P<rest>[^.!?\n]+(?:\.\w[^.!?\n]*)*)|(?:(?<=[.!:] )|^)next,? (?:up,? )?(?:I|we)(?:'ll| will| do| should| need to| have to| must)? (?P<then>[^.!?\n]+(?:\.\w[^.!?\n]*)*)",
     re.IGNORECASE | re.MULTILINE,
 )
-_NEXT_INLINE = lazy_regex(
-    r"(?<=[.!])[ \t]+(?:next(?: steps?| up)?|remaining|still (?:open|to do)|left to do)[ \t]*:[ \t]*(?P<rest>\S.*)$",
+_BLOCK_SAID = lazy_regex(
+    r"(?:(?<=[.!:] )|^)(?:(?:but|and|so|now|right now|currently|still),? )*(?P<whole>(?:(?:we|I)(?:'re| are|'m| am)|(?:this|that|it|the (?:release|merge|deploy\w*|work|task|ticket|pr|rollout|migration))(?: is|'s))"
+    r" (?:still |currently |now )?blocked (?:on|until|by|because|till)\b[^.!?\n]+(?:\.\w[^.!?\n]*)*)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The same behind a sentence: "Committed. Next: ..."."""
 _STEP = lazy_regex(r"^[ \t]*(?:[-*\u2022][ \t]+(?:\[ \][ \t]+)?|\d{1,2}[.)][ \t]+)(?P<text>\S.*)$")
 _MARKS = lazy_regex(r"\*\*|__")
+_NOTHING = lazy_regex(
+    r"^(?:none|nothing|n/?a)\b.{0,20}$|^no (?:blockers?|open \w+|next steps?)\b.{0,20}$", re.IGNORECASE
+)
 MAX_STEPS = 5
 _LEAST_WORDS = 3
 
 
-def named_steps(text: str) -> tuple[str, ...]:
-    """The next steps that a message of the agent ends with, in order; () = it names none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedOpen:
+    """What a message names as next, and what it names as blocked; in order."""
 
-    They stand behind "Next:", "Remaining:" or the like, in the same line or as a list below it. Questions are no steps.
+    steps: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+
+
+def named_open(text: str, *, by_user: bool = False) -> NamedOpen:
+    """The open items that a message names.
+
+    They stand behind "Next:", "Remaining:", "TODO:", "Blocked:" or the like, in the same line or as a list below it, or in a sentence ("The next step is to
+    ...", "We are blocked on ..."). Of several lists of one sort the last counts. Questions are no items. Of the user only what blocks: for the rest see
+    `open_loops`.
     """
-    heads = list(_NEXT.finditer(text)) or list(_NEXT_INLINE.finditer(text))
-    if not heads:
-        return ()
-    head = heads[-1]
-    lines = [head["rest"]] if head["rest"].strip() else []
-    for line in text[head.end() :].split("\n"):
-        step = _STEP.match(line)
-        if step:
-            lines.append(step["text"])
+    found: dict[str, list[str]] = {"next": [], "block": []}
+    section = ""
+    for line in text.split("\n"):
+        head = _HEAD.match(line)
+        step = _STEP.match(line) if section else None
+        if head:
+            section = "next" if head["next"] else "block"
+            found[section] = _parted(head["rest"], section, found)
+        elif step:
+            found[section] += _parted(step["text"], section, found)
         elif line.strip():
-            break
-    steps = (_safe_text(_MARKS.sub("", line)).strip(" .") for line in lines)
-    whole_steps = (step for step in steps if len(step.split()) >= _LEAST_WORDS and not step.endswith("?"))
-    return tuple(dict.fromkeys(whole_steps))[:MAX_STEPS]
+            section = ""
+            parts = list(_INLINE.finditer(line))
+            if parts:
+                kind = "next" if parts[0]["next"] else "block"
+                found[kind] = _parted(line[parts[0].end() :], kind, found)
+    if not found["next"]:
+        found["next"] = [(said["rest"] or said["then"]) for said in _NEXT_SAID.finditer(text)]
+    if not found["block"]:
+        found["block"] = [said["whole"] for said in _BLOCK_SAID.finditer(text)]
+    return NamedOpen(
+        steps=() if by_user else _items(found["next"], _LEAST_WORDS), blocked=_items(found["block"], 2)
+    )
+
+
+def _parted(rest: str, section: str, found: dict[str, list[str]]) -> list[str]:
+    """The items of one line; what it names of the other sort behind a sentence goes there."""
+    marks = list(_INLINE.finditer(rest))
+    ends = (*(mark.start() for mark in marks), len(rest))
+    for mark, end in zip(marks, ends[1:], strict=True):
+        other = "next" if mark["next"] else "block"
+        if other != section:
+            found[other].append(rest[mark.end() : end])
+    own = rest[: ends[0]]
+    return [own] if own.strip() else []
+
+
+def _items(lines: Iterable[str], least_words: int) -> tuple[str, ...]:
+    items = (_safe_text(_MARKS.sub("", line)).strip(" .") for line in lines)
+    whole = (
+        item
+        for item in items
+        if len(item.split()) >= least_words and not item.endswith("?") and not _NOTHING.match(item)
+    )
+    return tuple(dict.fromkeys(whole))[:MAX_STEPS]
 
 
 def follow_tasks(before: tuple[Task, ...], turns: Iterable[Turn]) -> tuple[Task, ...]:
