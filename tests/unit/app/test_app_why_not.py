@@ -49,7 +49,7 @@ def test_what_is_given_says_so_with_its_numbers(engine, place, rule):
     assert answer.given
     assert answer.absence is None
     assert sentences(answer) == (
-        "It is given around this tool call, with relevance 0.65 (at least 0.5 is needed).",
+        "It is given around this tool call, with relevance 1 (at least 0.5 is needed).",
     )
 
 
