@@ -257,11 +257,6 @@ def _redacted_fix(fix: Fix, redact: Callable[[str], str]) -> Fix:
     return replace(fix, failure=failure, correction=replace(wrong, **fields))
 
 
-def _redacted_part(part: str, whole: str, redact: Callable[[str], str]) -> str:
-    """A part of a text without secrets: cut out of the whole, a secret may have lost what it is known by."""
-    return find_redacted_words(whole, redact(whole)).without(redact(part)) if part else ""
-
-
 def _gives_away(turn_statement: TurnStatement, redact: Callable[[str], str]) -> bool:
     """Whether a statement holds a piece of a secret that is only known as one by what stands around it."""
     whole, content = turn_statement.turn.text, turn_statement.statement.content
