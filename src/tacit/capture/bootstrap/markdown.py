@@ -276,7 +276,7 @@ def _text(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
     if node.type == "heading" and not _is_paragraph(node, inline.content):
         yield place.block(node, "heading", _plain(children), level=int(node.tag[1]))
         return
-    for offset, part in _parts(children, item=place.item):
+    for offset, part in _parts(children, item=place.depth > 0):
         if place.note and _ALERT.match("".join(token.content for token in part)):
             continue
         text = _plain(part)
