@@ -54,7 +54,7 @@ def test_what_is_shown_and_not_said_is_no_rule(text):
         ("Go style\n========\n\n- tabs, not spaces", (4, "Go style: tabs, not spaces")),
         ("Go style\n---\n- tabs, not spaces", (3, "Go style: tabs, not spaces")),
         ("Always use tabs here.\n---\nAnd more.", (1, "Always use tabs here")),
-        ("- a\n\n  Never let this be a\n  **ceiling** of it all.", (3, "a: Never let this be a ceiling of it all")),
+        ("- a\n\n  Never let this be a\n  **ceiling** of it all.", (3, "Never let this be a ceiling of it all")),
         ("100. Always use tabs here.\n101. Never use spaces here.", (2, "Never use spaces here")),
         ("- Naming:\n    - Always use snake case here.", (2, "Naming: Always use snake case here")),
         ("1. Naming:\n   1. Always use snake case here.", (2, "Naming: Always use snake case here")),
