@@ -133,7 +133,7 @@ def test_each_wrong_invocation_is_put_right_at_the_next_failure(machine: Machine
     assert fails(machine, "other", "git rebase main", OTHER) == "", "another failure has no fix"
 
 
-def test_what_worked_twice_is_given_at_the_start_and_so_is_what_the_user_confirmed(machine: Machine) -> None:
+def test_what_worked_twice_is_given_at_the_start(machine: Machine) -> None:
     wrong = WRONG[1]
     for name, command in (("first", wrong.failed), ("second", "flake8 src/dotenv/main.py")):
         session = Session(machine, name)
@@ -144,19 +144,6 @@ def test_what_worked_twice_is_given_at_the_start_and_so_is_what_the_user_confirm
         wait_for(lambda: len(fixes_of(machine)) == 1)
         if name == "first":
             assert "`flake8` failed with" not in machine.start(), "once is not enough"
-    told = Session(machine, "told")
-    told.user("the export hangs on files over 2 MB")
-    told.edited("src/export.py")
-    told.agent(
-        "The problem was that `read_all` loads the whole file because the stream was never drained.\n\n"
-        "I changed `export.py` to copy in chunks of 64 KB."
-    )
-    told.user("that was it, keep it")
-    told.agent("Good.")
-    told.end()
-    wait_for(lambda: any("Fix: changed `export.py`" in fix for fix in fixes_of(machine)))
-
     given = machine.start()
     assert "`flake8` failed with: flake8: command not found." in given
-    assert "The export hangs on files over 2 MB. Cause: The problem was that `read_all`" in given
     assert "unconfirmed" not in given
