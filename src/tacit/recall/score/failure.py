@@ -161,8 +161,8 @@ def judge_failure(query: Query, candidates: Sequence[Candidate], *, among: int) 
             min(SHARED_CEILING, THRESHOLD * value / PASSES) if value >= LEAST_SHARE_OF_BEST * best else 0.0
         )
         if common > relevance:
-            first = sorted(names, key=lambda name: (-names[name].weight, name))[:4]
-            relevance, reasons = common, (f"names {', '.join(first)}",)
+            # How many, not which: a piece of a secret is not known by its look.
+            relevance, reasons = common, (f"shares {len(names)} names with the failure",)
         judged.append((relevance, reasons))
     return judged
 
