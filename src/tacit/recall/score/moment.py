@@ -41,8 +41,8 @@ def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | N
     if query.surface is Surface.ACTION and query.call is not None:
         facts = read_call_facts(query.call)
         judged = _judge_call(facts, memory, _moments_of(memory, kind))
-        if (judged is None or not judged[0]) and (named := _named_in(memory, facts, finished=query.finished)):
-            return NAMED_RELEVANCE, (f"names {named}",)
+        if (judged is None or not judged[0]) and _named_in(memory, facts, finished=query.finished):
+            return NAMED_RELEVANCE, ("names the file or command",)
         return judged
     return None
 
