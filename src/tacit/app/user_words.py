@@ -240,10 +240,13 @@ def said_by_user(content: str, quoted: str, prompts: Sequence[str]) -> bool:
 
 def _stated(content: str, typed: tuple[str, ...]) -> Vouching:
     marked = [read_marked(sentence) for sentence in typed]
-    own = " ".join(
+    parts = [
         mark.text if mark is not None else lead_free(sentence) or sentence
         for mark, sentence in zip(marked, typed, strict=True)
-    ).strip()
+    ]
+    # A mark's text has no final full stop: without one two sentences would read as one.
+    closed = [part if part.endswith((".", "!", "?", ":", ";", ",")) else f"{part}." for part in parts[:-1]]
+    own = " ".join((*closed, *parts[-1:])).strip()
     everywhere = any(mark is not None and mark.everywhere for mark in marked)
     # A marked sentence was learned from the prompt itself: the same words meet it there.
     if not any(marked) and _says_as_much(content, own):

@@ -125,3 +125,11 @@ def test_a_new_value_ends_the_old_one_and_an_unrelated_sentence_does_not() -> No
 def test_a_claim_to_replace_the_users_word_waits() -> None:
     said = memory("Releases go out on Tuesdays.", id="mem_1")
     assert note_of("Releases go out on Thursdays.", "", [], replaced=[said]).tier is TrustTier.IMPORT
+
+
+def test_two_sentences_stay_two() -> None:
+    prompt = "we decided that prices are stored in cents. never round them before the invoice"
+    found = vouch("Prices", "prices are stored in cents. never round them before the invoice", [prompt])
+    assert (
+        found.statement == "We decided that prices are stored in cents. never round them before the invoice"
+    )
