@@ -65,7 +65,7 @@ def test_before_the_first_session_there_is_nothing_to_tell(tacit):
 
 
 def test_each_statement_has_its_evidence_and_its_fate(work, tacit):
-    work.says("we use npm in this repo for packages", "s0")
+    work.says("remember that we use npm in this repo for packages", "s0")
     work.says(RULE)
     work.says("from now on use pnpm instead of npm in this repo for packages")
     work.says(RULE, "s2")
