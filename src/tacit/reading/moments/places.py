@@ -157,7 +157,11 @@ def named_places(statement: str) -> NamedPlaces:
     patterns = [path_pattern(path) for path in (*find_paths(plain), *_GLOB.findall(plain))]
     orders = _ORDERS.search(statement) is not None
     return NamedPlaces(
-        files=tuple(name for name in patterns if not name.endswith("/") and name not in _EVERYWHERE),
+        files=tuple(
+            name
+            for name in patterns
+            if not name.endswith("/") and name not in _EVERYWHERE and (orders or not name.startswith("**"))
+        ),
         folders=tuple(name for name in patterns if orders and name.endswith("/") and "/" in name.strip("/")),
         orders=orders,
     )
