@@ -730,9 +730,10 @@ class Engine:
         if speaker is Speaker.AGENT:
             from tacit.app.user_words import note_of  # noqa: PLC0415 - loads the write side
 
-            session = session or self.agents.queries.only_session(cwd)
-            self._refuse_muted(session)
-            prompts = self._sessions.typed(session) if session else ()
+            at_work = session or self.agents.queries.only_session(cwd)
+            session = at_work if source == BY_TOOL else session
+            self._refuse_muted(at_work)
+            prompts = self._sessions.typed(at_work) if at_work else ()
             # Only an agent in a session of a project has notes of its own; what any other program states waits.
             own = source == BY_TOOL and self._projects.of(cwd) is not None
             noted = note_of(content, user_words, prompts, replaced=replaced, own_notes=own)

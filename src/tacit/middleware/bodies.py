@@ -164,13 +164,15 @@ def _at_end(content: Located, block: str) -> _Insertions:
 def _into_system(conversation: RequestConversation, text: str) -> _Insertions:
     if conversation.api == "chat":
         items = conversation.placed.items
-        leading = 0
-        while leading < len(items) and field(items[leading].value, "role") in _LEADING:
-            leading += 1
-        if not leading:
+        own: Located | None = None
+        for item in items:
+            if field(item.value, "role") not in _LEADING:
+                break
+            content = members_at(conversation.text, item.start).get("content")
+            own = content if content is not None and isinstance(content.value, str | list) else own
+        if own is None:
             return [(items[0].start, _json({"role": "system", "content": text}) + ",")]
-        content = members_at(conversation.text, items[leading - 1].start).get("content")
-        return [] if content is None else _into_field(conversation.text, content, text)
+        return _into_field(conversation.text, own, text)
     name = _SYSTEM[conversation.api]
     own = conversation.fields.get(name)
     if conversation.api == "responses" and _value(conversation.fields, "prompt") and not (own and own.value):

@@ -146,9 +146,7 @@ def _is_plain(candidate: Candidate, kinds: KindRegistry) -> bool:
 
 def render_answer(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
     """Text of an answer, every line through `clean`; the empty pack renders to the empty text."""
-    return _framed(
-        pack, [answer_line(item.candidate, item.text, kinds, clean) for item in side_by_side(pack.items)]
-    )
+    return _framed(pack, [answer_line(item.candidate, item.text, kinds, clean) for item in pack.items])
 
 
 def line_text(

@@ -58,5 +58,5 @@ def test_what_was_used_after_an_injection_is_counted(engine, clock, place):
     assert (found.impact.shown, found.impact.used, found.rate) == (1, 1, 1.0)
     assert found.impact.by_cue == {"identifier": 1}
     assert found.store.used == 1
-    (rule,) = [m for m in engine.list_memories(MemoryFilter()) if m.kind == "preference"]
+    (rule,) = [m for m in engine.list_memories(MemoryFilter()) if m.kind != "digest"]
     assert rule.use_count == 1

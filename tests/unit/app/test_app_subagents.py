@@ -67,7 +67,7 @@ def test_a_task_that_was_never_taken_up_ends_with_the_turn(parent):
 def test_the_settings_say_what_a_type_gets(make_engine, place, policies, expected):
     engine = make_engine(recall={"budgets": {"start": 0}, "subagents": policies})
     for text in (RULE, "Keep the invoices of a year in one folder.", "Never delete invoices by hand."):
-        engine.remember(text, cwd=str(place))
+        engine.remember(text, kind="preference", cwd=str(place))
     engine.remember(PINNED, kind="preference", when="always", pinned=True, cwd=str(place))
     engine.remember(FACT, kind="fact", cwd=str(place))
     parent = Parent(engine, place)

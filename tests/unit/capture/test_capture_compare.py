@@ -439,26 +439,6 @@ def test_a_client_that_is_missing_is_no_fault_of_the_statements():
     assert bench.memory(old).status == "superseded"
 
 
-def test_words_that_an_agent_quotes_of_the_user_wait_beside_what_the_user_said_otherwise():
-    bench = Bench(fates(("s2", "s1", "supersede")))
-    old, new = bench.add(OLD), bench.add(NEW, source=BY_TOOL)
-    assert bench.memory(new).status == "active"
-    bench.compare()
-    assert (bench.memory(old).status, bench.memory(new).status) == ("active", "quarantined")
-    assert bench.questions() == {(new, old)}
-
-
-def test_what_waits_in_review_since_the_first_pair_does_so_for_the_next_one():
-    third = "Carts of the orders service are in Redis, as ever."
-    bench = Bench(fates(("s3", "s1", "supersede"), ("s3", "s2", "merge", "newer")), embedder=OneMatter())
-    old, other = bench.add(OLD), bench.add(third, source=BY_TOOL)
-    new = bench.add(NEW, source=BY_TOOL)
-    bench.compare()
-    assert bench.memory(old).status == "active"
-    assert bench.memory(other).status == "active"
-    assert bench.memory(new).status == "superseded"  # it says what an active statement says
-
-
 @pytest.mark.parametrize("quoted", [0, 1])
 def test_the_users_own_words_stay_where_an_agent_quotes_the_same(quoted):
     better = ("older", "newer")[quoted]

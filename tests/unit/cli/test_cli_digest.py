@@ -39,7 +39,7 @@ def test_the_last_session_of_the_project_is_told_whole(tacit):
     assert said.code == 0
     for line in (
         "claude-code/s1",
-        "worked on  Please fix the parser",
+        "worked on  changed src/parse.py",
         "decided    We decided to use uv instead of pip",
         "next       write tests",
         "done       Fix the parser (1a2b3c4)",
@@ -51,7 +51,7 @@ def test_the_last_session_of_the_project_is_told_whole(tacit):
     answer = tacit("digest", "--json").json
     assert answer["reason"] == ""
     (one,) = answer["digests"]
-    assert [line["code"] for line in one["lines"]] == ["impl", "impl", "dec", "next", "done"]
+    assert [line["code"] for line in one["lines"]] == ["impl", "dec", "next", "done"]
     assert (one["session"], one["files"], one["running"]) == ("claude-code/s1", ["src/parse.py"], False)
 
 

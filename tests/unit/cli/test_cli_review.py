@@ -21,7 +21,7 @@ def remembered(tacit, words):
 
 def stated_by_agent(tacit, words):
     """What an agent states contradicts the user's word and ends nothing."""
-    return stated_by_program(tacit, words, source="mcp")
+    return stated_by_program(tacit, words, source="agent")
 
 
 def stated_by_program(tacit, words, *, source):

@@ -40,7 +40,7 @@ def told_in_tables(out):
     assert re.search(r"\d{4}-\d\d-\d\d +\d+ █+", out)
     assert "no action is coming" in out
     assert re.search(r"start +3 ", out)
-    assert re.search(r"preference +\d+ █+ +100%", out)
+    assert re.search(r"fact +\d+ █+ +100%", out)
     assert re.search(r"newest message +2 +99\.0% +100\.0% +80%", out)
     assert re.search(r"Claude Code +1 +- +- +90%", out)
     assert "Precision: nobody has said yet" in out

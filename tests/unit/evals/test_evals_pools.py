@@ -10,10 +10,10 @@ from tacit_evals import pools
 from tacit_evals.data.made_up_pairs import make_pairs
 
 ROWS = (
-    ("m1", "Use npm to install packages.", None),
+    ("m1", "We install packages with npm.", None),
     ("m2", "The billing port is 8080.", None),
     ("m3", "Deploy on Fridays only.", None),
-    ("m4", "Use pnpm, not npm, to install packages.", "m1"),
+    ("m4", "We install packages with pnpm instead of npm.", "m1"),
     ("m5", "The billing port is now 9090.", None),
     ("m6", "Deployments happen on Mondays.", "m3"),
 )

@@ -55,20 +55,23 @@ def test_a_case_that_cannot_be_read_is_named(folder):
 
 def test_the_write_path_decides_and_every_pair_counts(folder):
     decided = decide_all(load_updates(folder), FakeEmbedder())
-    assert [one.right for one in decided] == [True, True, True, False]
+    assert [one.right for one in decided] == [True, True, False, False]
     assert confusion(decided)["merge"] == {"supersede": 0, "merge": 1, "keep": 1, "contradict": 0}
 
 
 def test_the_figures_stand_beside_simpler_methods(folder):
     card = run_update(Run(data=folder, embedder=FakeEmbedder()))
     found = card.total.metrics
-    assert (found["case_accuracy"], found["pair_accuracy"]) == (0.75, 0.8)
+    assert (found["case_accuracy"], found["pair_accuracy"]) == (0.5, 0.6)
     assert found["wrongful_supersession"] == 0.0
     assert found["supersede_recall"] == 1.0
     assert card.total.baselines["always keep"]["pair_accuracy"] == 0.2
     low, high = card.total.intervals["case_accuracy"]
-    assert low <= 0.75 <= high
-    assert card.document()["causes"]["pairs with a wrong fate"] == {"merge, said keep": 1}
+    assert low <= 0.5 <= high
+    assert card.document()["causes"]["pairs with a wrong fate"] == {
+        "contradict, said keep": 1,
+        "merge, said keep": 1,
+    }
 
 
 def test_the_overlap_baseline_takes_the_threshold_that_is_best_here(folder):

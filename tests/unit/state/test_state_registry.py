@@ -25,7 +25,6 @@ from tacit.state.captured import (
     Position,
     RuleFileState,
     SessionWork,
-    Solution,
     TeamFileState,
     TeamState,
 )
@@ -64,6 +63,7 @@ STORED = [
     (registry.RELATED_SHOWN, ("shop-1",), "told:shop-1", "two folders", "two folders"),
     (registry.FOLLOWED_FOLDER, ("shop-1",), "init:shop-1", "/home/u/shop", "/home/u/shop"),
     (registry.LANGUAGES, ("shop-1",), "languages:shop-1", "go,python", ("go", "python")),
+    (registry.ROOT_COMMITS, ("shop-1",), "root-commits:shop-1", "c1,c2", ("c1", "c2")),
     (registry.RULE_FILES, ("shop-1",), "rules/shop-1", '["AGENTS.md", "docs/a.md"]', ("AGENTS.md", "docs/a.md")),
     (registry.RULE_FILE, ("shop-1", "docs/a.md"), "rules/shop-1/docs/a.md", '{"digest":"d","items":{"h":"mem_1"}}', RuleFileState(digest="d", items={"h": "mem_1"})),
     (registry.TEAM_FILES, ("shop-1",), "team-files/shop-1", '{".tacit/team/a.md":{"digest":"d","memory_id":"mem_1"}}', {".tacit/team/a.md": TeamFileState(digest="d", memory_id="mem_1")}),
@@ -86,7 +86,7 @@ STORED = [
         "digest_id": "mem_d", "todo_id": "", "held": [{"content": "c"}], "agent_end": "Done.", "solution": {"content": "c", "files": ["a.py"]},
      }), Checkpoint(
         path="/t.jsonl", position=Position(offset=9, head="h", prompts=2, last="k"), root="k0", failures=(FAILURE,), digest_id="mem_d",
-        work=SessionWork(files=("a.py",), commits=("#1", "#2"), tasks=(("1", "Do it", "pending"),)), solution=Solution(content="c", files=("a.py",)),
+        work=SessionWork(files=("a.py",), commits=("#1", "#2"), tasks=(("1", "Do it", "pending"),)),
      )),
     (registry.CAPTURED_AT_ONCE, (KEY,), "capture/said/claude-code/s1", '["h1","h2"]', ("h1", "h2")),
     (registry.UTTERANCES_SEEN, ("k0",), "capture/seen/k0", '["k0","k1"]', ("k0", "k1")),

@@ -2153,7 +2153,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8gk7t79chgm7m7",
+         *       "id": "mem_1m8gqernqxt8b140",
          *       "team": "acme/core"
          *     }
          */
@@ -2953,7 +2953,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8gk7zfnnph9tqm",
+         *       "id": "req_1m8gqf0dh3jhgza4",
          *       "decision": "accept"
          *     }
          */
@@ -3626,7 +3626,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8gk7v778wwc6sf"
+         *       "trace_id": "trc_1m8gqesyc5rjae0a"
          *     }
          */
         Feedback: {
@@ -4722,7 +4722,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-tpekkwna",
+         *       "code": "ana-3ydr9vh4",
          *       "name": "laptop"
          *     }
          */
@@ -4995,7 +4995,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8gk7tgn2c8gqaw"
+         *       "into": "mem_1m8gqes2hg7jcgd1"
          *     }
          */
         MergeInto: {
@@ -6241,7 +6241,8 @@ export interface components {
          *
          *     Args:
          *         project: whose they are.
-         *         former: True: an earlier version kept them for several projects under one name; False: the git remote is the same.
+         *         former: True: an earlier version kept them for several projects under one name; False: the git remote is the same, or the first
+         *             commit, and the folder of the project is gone.
          *         declined: the user said that they are not this folder's.
          *         text: what the user is told, one or two sentences.
          */
@@ -7282,7 +7283,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8gk7t79chgm7m7",
+         *       "id": "mem_1m8gqernqxt8b140",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8775,7 +8776,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8gk7t79chgm7m7"
+         *         "mem_1m8gqernqxt8b140"
          *       ]
          *     }
          */
@@ -9187,7 +9188,7 @@ export interface components {
          * Undo
          * @description Take back one change.
          * @example {
-         *       "id": "chg_1m8gk7tt4thgwkhr"
+         *       "id": "chg_1m8gqes9yq362d1f"
          *     }
          */
         Undo: {
@@ -9220,7 +9221,7 @@ export interface components {
          * Unshare
          * @description A memory whose file is to be removed.
          * @example {
-         *       "id": "mem_1m8gk7t79chgm7m7",
+         *       "id": "mem_1m8gqernqxt8b140",
          *       "cwd": "/work/shop"
          *     }
          */
@@ -9240,7 +9241,7 @@ export interface components {
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8gk7t79chgm7m7"
+         *       "id": "mem_1m8gqernqxt8b140"
          *     }
          */
         UnshareMemory: {
@@ -9358,7 +9359,7 @@ export interface components {
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8gk7t79chgm7m7",
+         *       "memory": "mem_1m8gqernqxt8b140",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9796,8 +9797,8 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8gk7t79chgm7m7",
-                     *             "kind": "preference",
+                     *             "id": "mem_1m8gqernqxt8b140",
+                     *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "provenance": {
@@ -9813,14 +9814,14 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853379801,
+                     *               "valid_from_ms": 1795857801878,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853379817,
-                     *             "updated_at_ms": 1795853379817,
-                     *             "importance": 0.8,
+                     *             "created_at_ms": 1795857801911,
+                     *             "updated_at_ms": 1795857801911,
+                     *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
                      *               "always": false,
@@ -9859,12 +9860,12 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "13d34b4e3b2ede2a",
-                     *             "etag": "7ed5a39a4a0964108dac"
+                     *             "content_hash": "c30b9ad7b69a6ea9",
+                     *             "etag": "f1287da8526f32a8ba6a"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8gk7tdyfxxs1z8"
+                     *       "change_id": "chg_1m8gqes0czwz64dj"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -9971,7 +9972,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8gk7tgn2c8gqaw",
+                     *           "id": "mem_1m8gqes2hg7jcgd1",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9988,13 +9989,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795853380114,
+                     *             "valid_from_ms": 1795857802318,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795853380117,
-                     *           "updated_at_ms": 1795853380117,
+                     *           "created_at_ms": 1795857802321,
+                     *           "updated_at_ms": 1795857802321,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10036,82 +10037,15 @@ export interface operations {
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
-                     *           "content_hash": "8058c744e07b7782",
-                     *           "etag": "45d723fb0652406c8146"
-                     *         },
-                     *         {
-                     *           "id": "mem_1m8gk7t79chgm7m7",
-                     *           "kind": "preference",
-                     *           "content": "Run `make lint` before every commit.",
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "provenance": {
-                     *             "tier": "user",
-                     *             "source": "api",
-                     *             "host": "",
-                     *             "session_id": "",
-                     *             "turn": 0,
-                     *             "span": "Run `make lint` before every commit.",
-                     *             "extractor": "",
-                     *             "original_tier": null,
-                     *             "author": "",
-                     *             "speaker": "user"
-                     *           },
-                     *           "validity": {
-                     *             "valid_from_ms": 1795853379801,
-                     *             "valid_to_ms": null,
-                     *             "superseded_by": null,
-                     *             "offset_ms": 0
-                     *           },
-                     *           "created_at_ms": 1795853379817,
-                     *           "updated_at_ms": 1795853379817,
-                     *           "importance": 0.8,
-                     *           "confidence": 1,
-                     *           "trigger": {
-                     *             "always": false,
-                     *             "actions": [
-                     *               [
-                     *                 "commit",
-                     *                 1
-                     *               ]
-                     *             ],
-                     *             "objects": [],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "tools": [],
-                     *             "topics": [],
-                     *             "phrases": [],
-                     *             "breadth": 1,
-                     *             "maker": "user",
-                     *             "blocking": false
-                     *           },
-                     *           "status": "active",
-                     *           "sensitivity": "project",
-                     *           "entities": [
-                     *             {
-                     *               "kind": "command",
-                     *               "key": "make lint"
-                     *             }
-                     *           ],
-                     *           "files": [],
-                     *           "error_signature": "",
-                     *           "frequency": 1,
-                     *           "use_count": 0,
-                     *           "shown_count": 0,
-                     *           "tokens": 9,
-                     *           "pinned": true,
-                     *           "evidence": [],
-                     *           "proofs": 0,
-                     *           "branch": null,
-                     *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "7ed5a39a4a0964108dac"
+                     *           "content_hash": "f1efd5c10485a0bd",
+                     *           "etag": "474537bd519112b4c198"
                      *         }
                      *       ],
                      *       "limit": 2,
                      *       "offset": 0,
                      *       "next_offset": null,
                      *       "next_cursor": null,
-                     *       "total": 2
+                     *       "total": 1
                      *     }
                      */
                     "application/json": components["schemas"]["MemoryPage"];
@@ -10164,7 +10098,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8gk7tgn2c8gqaw",
+                     *             "id": "mem_1m8gqes2hg7jcgd1",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10181,13 +10115,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853380114,
+                     *               "valid_from_ms": 1795857802318,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853380117,
-                     *             "updated_at_ms": 1795853380117,
+                     *             "created_at_ms": 1795857802321,
+                     *             "updated_at_ms": 1795857802321,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10229,8 +10163,8 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "45d723fb0652406c8146"
+                     *             "content_hash": "f1efd5c10485a0bd",
+                     *             "etag": "474537bd519112b4c198"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10260,7 +10194,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7t79chgm7m7
+                 * @example mem_1m8gqernqxt8b140
                  */
                 id: string;
             };
@@ -10277,8 +10211,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8gk7t79chgm7m7",
-                     *         "kind": "preference",
+                     *         "id": "mem_1m8gqernqxt8b140",
+                     *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
                      *         "provenance": {
@@ -10294,14 +10228,14 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795853379801,
+                     *           "valid_from_ms": 1795857801878,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795853379817,
-                     *         "updated_at_ms": 1795853379817,
-                     *         "importance": 0.8,
+                     *         "created_at_ms": 1795857801911,
+                     *         "updated_at_ms": 1795857801911,
+                     *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
                      *           "always": false,
@@ -10340,8 +10274,8 @@ export interface operations {
                      *         "evidence": [],
                      *         "proofs": 0,
                      *         "branch": null,
-                     *         "content_hash": "13d34b4e3b2ede2a",
-                     *         "etag": "7ed5a39a4a0964108dac"
+                     *         "content_hash": "c30b9ad7b69a6ea9",
+                     *         "etag": "f1287da8526f32a8ba6a"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10376,7 +10310,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7t79chgm7m7
+                 * @example mem_1m8gqernqxt8b140
                  */
                 id: string;
             };
@@ -10398,7 +10332,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8gk7t79chgm7m7",
+                     *         "id": "mem_1m8gqernqxt8b140",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10415,13 +10349,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795853379801,
+                     *           "valid_from_ms": 1795857801878,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795853379817,
-                     *         "updated_at_ms": 1795853380304,
+                     *         "created_at_ms": 1795857801911,
+                     *         "updated_at_ms": 1795857802456,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10461,10 +10395,10 @@ export interface operations {
                      *         "evidence": [],
                      *         "proofs": 0,
                      *         "branch": null,
-                     *         "content_hash": "13d34b4e3b2ede2a",
-                     *         "etag": "9d9c7dd6a631cfbc7e6b"
+                     *         "content_hash": "c30b9ad7b69a6ea9",
+                     *         "etag": "c26acdfb17b14c7ab259"
                      *       },
-                     *       "change_id": "chg_1m8gk7tpgnp4j4zw"
+                     *       "change_id": "chg_1m8gqes6s3x3maqz"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10517,7 +10451,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7tgn2c8gqaw
+                 * @example mem_1m8gqes2hg7jcgd1
                  */
                 id: string;
             };
@@ -10534,7 +10468,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8gk7tgn2c8gqaw",
+                     *         "id": "mem_1m8gqes2hg7jcgd1",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10551,13 +10485,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795853380114,
+                     *           "valid_from_ms": 1795857802318,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795853380117,
-                     *         "updated_at_ms": 1795853380368,
+                     *         "created_at_ms": 1795857802321,
+                     *         "updated_at_ms": 1795857802527,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10601,10 +10535,10 @@ export interface operations {
                      *         ],
                      *         "proofs": 0,
                      *         "branch": null,
-                     *         "content_hash": "8058c744e07b7782",
-                     *         "etag": "ff09af87be0383e1be65"
+                     *         "content_hash": "f1efd5c10485a0bd",
+                     *         "etag": "d8e73630f73eaa190477"
                      *       },
-                     *       "change_id": "chg_1m8gk7tt4thgwkhr"
+                     *       "change_id": "chg_1m8gqes9yq362d1f"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10647,7 +10581,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7t79chgm7m7
+                 * @example mem_1m8gqernqxt8b140
                  */
                 id: string;
             };
@@ -10669,8 +10603,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8gk7t79chgm7m7",
-                     *         "kind": "preference",
+                     *         "id": "mem_1m8gqernqxt8b140",
+                     *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
                      *         "provenance": {
@@ -10686,14 +10620,14 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795853379801,
+                     *           "valid_from_ms": 1795857801878,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795853379817,
-                     *         "updated_at_ms": 1795853380291,
-                     *         "importance": 0.8,
+                     *         "created_at_ms": 1795857801911,
+                     *         "updated_at_ms": 1795857802409,
+                     *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
                      *           "always": false,
@@ -10732,10 +10666,10 @@ export interface operations {
                      *         "evidence": [],
                      *         "proofs": 0,
                      *         "branch": null,
-                     *         "content_hash": "f57bf53804883f79",
-                     *         "etag": "206d66113fccb2fb6a33"
+                     *         "content_hash": "bd0c11895683366d",
+                     *         "etag": "db40f13a1882cb246a5a"
                      *       },
-                     *       "change_id": "chg_1m8gk7tp6ah9qyzs"
+                     *       "change_id": "chg_1m8gqes5b8y362s8"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10783,7 +10717,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7tpnmtkaraf
+                 * @example mem_1m8gqes73a773qxk
                  */
                 id: string;
             };
@@ -10810,7 +10744,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8gk7tpy8v179h8",
+                     *             "id": "mem_1m8gqes7kz628hfs",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10827,13 +10761,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853380318,
+                     *               "valid_from_ms": 1795857802483,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853380318,
-                     *             "updated_at_ms": 1795853380318,
+                     *             "created_at_ms": 1795857802483,
+                     *             "updated_at_ms": 1795857802483,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10875,16 +10809,16 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "8731acb31eb5c842",
-                     *             "etag": "6bca1b8df44b73f406a2"
+                     *             "content_hash": "ed22aecd32dd5d1e",
+                     *             "etag": "ea8b0f080ce66e5d9289"
                      *           },
-                     *           "old_id": "mem_1m8gk7tpnmtkaraf",
-                     *           "at_ms": 1795853380318,
+                     *           "old_id": "mem_1m8gqes73a773qxk",
+                     *           "at_ms": 1795857802483,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8gk7tqak7en0bz"
+                     *       "change_id": "chg_1m8gqes82ha34ca4"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10938,7 +10872,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7tqskkm6zf4
+                 * @example mem_1m8gqes8jdg6sczc
                  */
                 id: string;
             };
@@ -10962,10 +10896,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8gk7tqskkm6zf4 says the same, by review",
+                     *           "reason": "mem_1m8gqes8jdg6sczc says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8gk7tgn2c8gqaw",
+                     *             "id": "mem_1m8gqes2hg7jcgd1",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10982,13 +10916,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853380114,
+                     *               "valid_from_ms": 1795857802318,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853380117,
-                     *             "updated_at_ms": 1795853380368,
+                     *             "created_at_ms": 1795857802321,
+                     *             "updated_at_ms": 1795857802527,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11032,16 +10966,16 @@ export interface operations {
                      *             ],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "ff09af87be0383e1be65"
+                     *             "content_hash": "f1efd5c10485a0bd",
+                     *             "etag": "d8e73630f73eaa190477"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8gk7tgn2c8gqaw in review",
+                     *           "reason": "merged into mem_1m8gqes2hg7jcgd1 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8gk7tqskkm6zf4",
+                     *             "id": "mem_1m8gqes8jdg6sczc",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11058,13 +10992,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853380344,
-                     *               "valid_to_ms": 1795853380368,
-                     *               "superseded_by": "mem_1m8gk7tgn2c8gqaw",
+                     *               "valid_from_ms": 1795857802513,
+                     *               "valid_to_ms": 1795857802527,
+                     *               "superseded_by": "mem_1m8gqes2hg7jcgd1",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853380345,
-                     *             "updated_at_ms": 1795853380368,
+                     *             "created_at_ms": 1795857802514,
+                     *             "updated_at_ms": 1795857802527,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11106,12 +11040,12 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "c45e3e5898b609b02d9d"
+                     *             "content_hash": "7f83a6156f1e3d27",
+                     *             "etag": "78bd575a3df47ff4138b"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8gk7trgvpr17zf"
+                     *       "change_id": "chg_1m8gqes8zq7nc3xa"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11159,7 +11093,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7t79chgm7m7
+                 * @example mem_1m8gqernqxt8b140
                  */
                 id: string;
             };
@@ -11177,8 +11111,8 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8gk7t79chgm7m7",
-                     *           "kind": "preference",
+                     *           "id": "mem_1m8gqernqxt8b140",
+                     *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
                      *           "provenance": {
@@ -11194,14 +11128,14 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795853379801,
+                     *             "valid_from_ms": 1795857801878,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795853379817,
-                     *           "updated_at_ms": 1795853379817,
-                     *           "importance": 0.8,
+                     *           "created_at_ms": 1795857801911,
+                     *           "updated_at_ms": 1795857801911,
+                     *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
                      *             "always": false,
@@ -11240,12 +11174,12 @@ export interface operations {
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
-                     *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "7ed5a39a4a0964108dac"
+                     *           "content_hash": "c30b9ad7b69a6ea9",
+                     *           "etag": "f1287da8526f32a8ba6a"
                      *         },
                      *         {
-                     *           "id": "mem_1m8gk7t79chgm7m7",
-                     *           "kind": "preference",
+                     *           "id": "mem_1m8gqernqxt8b140",
+                     *           "kind": "fact",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
                      *           "provenance": {
@@ -11261,14 +11195,14 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795853379801,
+                     *             "valid_from_ms": 1795857801878,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795853379817,
-                     *           "updated_at_ms": 1795853380291,
-                     *           "importance": 0.8,
+                     *           "created_at_ms": 1795857801911,
+                     *           "updated_at_ms": 1795857802409,
+                     *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
                      *             "always": false,
@@ -11307,8 +11241,8 @@ export interface operations {
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
-                     *           "content_hash": "f57bf53804883f79",
-                     *           "etag": "206d66113fccb2fb6a33"
+                     *           "content_hash": "bd0c11895683366d",
+                     *           "etag": "db40f13a1882cb246a5a"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11346,7 +11280,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7tpnmtkaraf
+                 * @example mem_1m8gqes73a773qxk
                  */
                 id: string;
             };
@@ -11364,15 +11298,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8gk7tpy8v179h8",
-                     *           "target_id": "mem_1m8gk7tpnmtkaraf",
+                     *           "source_id": "mem_1m8gqes7kz628hfs",
+                     *           "target_id": "mem_1m8gqes73a773qxk",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8gk7tpy8v179h8",
+                     *           "id": "mem_1m8gqes7kz628hfs",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11389,13 +11323,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795853380318,
+                     *             "valid_from_ms": 1795857802483,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795853380318,
-                     *           "updated_at_ms": 1795853380318,
+                     *           "created_at_ms": 1795857802483,
+                     *           "updated_at_ms": 1795857802483,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11437,8 +11371,8 @@ export interface operations {
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
-                     *           "content_hash": "8731acb31eb5c842",
-                     *           "etag": "6bca1b8df44b73f406a2"
+                     *           "content_hash": "ed22aecd32dd5d1e",
+                     *           "etag": "ea8b0f080ce66e5d9289"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11476,7 +11410,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7t79chgm7m7
+                 * @example mem_1m8gqernqxt8b140
                  */
                 id: string;
             };
@@ -11495,22 +11429,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "library/chat-7",
-                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *           "memory_id": "mem_1m8gqernqxt8b140",
                      *           "surface": "prompt",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795853380868,
+                     *           "at_ms": 1795857803230,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *           "memory_id": "mem_1m8gqernqxt8b140",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795853380583,
+                     *           "at_ms": 1795857802650,
                      *           "used": null
                      *         }
                      *       ],
@@ -11544,7 +11478,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7t79chgm7m7
+                 * @example mem_1m8gqernqxt8b140
                  */
                 id: string;
             };
@@ -11623,24 +11557,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8gk7tpy8v179h8",
+                     *             "id": "mem_1m8gqes7kz628hfs",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795853380318
+                     *             "created_at_ms": 1795857802483
                      *           },
                      *           {
-                     *             "id": "mem_1m8gk7tgn2c8gqaw",
+                     *             "id": "mem_1m8gqes2hg7jcgd1",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795853380117
+                     *             "created_at_ms": 1795857802321
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11713,12 +11647,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8gk7tt4thgwkhr",
-                     *           "at_ms": 1795853380420,
+                     *           "change_id": "chg_1m8gqes9yq362d1f",
+                     *           "at_ms": 1795857802558,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8gk7tgn2c8gqaw",
+                     *             "id": "mem_1m8gqes2hg7jcgd1",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11735,13 +11669,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853380114,
-                     *               "valid_to_ms": 1795853380419,
+                     *               "valid_from_ms": 1795857802318,
+                     *               "valid_to_ms": 1795857802557,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853380117,
-                     *             "updated_at_ms": 1795853380420,
+                     *             "created_at_ms": 1795857802321,
+                     *             "updated_at_ms": 1795857802558,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11785,11 +11719,11 @@ export interface operations {
                      *             ],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "fec13844defdfdf6bbd5"
+                     *             "content_hash": "f1efd5c10485a0bd",
+                     *             "etag": "bb0c2bb3b7b5cecbfe6d"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8gk7tgn2c8gqaw",
+                     *             "id": "mem_1m8gqes2hg7jcgd1",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11806,13 +11740,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853380114,
+                     *               "valid_from_ms": 1795857802318,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853380117,
-                     *             "updated_at_ms": 1795853380368,
+                     *             "created_at_ms": 1795857802321,
+                     *             "updated_at_ms": 1795857802527,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11856,17 +11790,17 @@ export interface operations {
                      *             ],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "ff09af87be0383e1be65"
+                     *             "content_hash": "f1efd5c10485a0bd",
+                     *             "etag": "d8e73630f73eaa190477"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8gk7trgvpr17zf",
-                     *           "at_ms": 1795853380368,
-                     *           "reason": "merged into mem_1m8gk7tgn2c8gqaw in review",
+                     *           "change_id": "chg_1m8gqes8zq7nc3xa",
+                     *           "at_ms": 1795857802527,
+                     *           "reason": "merged into mem_1m8gqes2hg7jcgd1 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8gk7tqskkm6zf4",
+                     *             "id": "mem_1m8gqes8jdg6sczc",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11883,13 +11817,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853380344,
-                     *               "valid_to_ms": 1795853380368,
-                     *               "superseded_by": "mem_1m8gk7tgn2c8gqaw",
+                     *               "valid_from_ms": 1795857802513,
+                     *               "valid_to_ms": 1795857802527,
+                     *               "superseded_by": "mem_1m8gqes2hg7jcgd1",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853380345,
-                     *             "updated_at_ms": 1795853380368,
+                     *             "created_at_ms": 1795857802514,
+                     *             "updated_at_ms": 1795857802527,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11931,11 +11865,11 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "c45e3e5898b609b02d9d"
+                     *             "content_hash": "7f83a6156f1e3d27",
+                     *             "etag": "78bd575a3df47ff4138b"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8gk7tqskkm6zf4",
+                     *             "id": "mem_1m8gqes8jdg6sczc",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11952,13 +11886,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853380344,
+                     *               "valid_from_ms": 1795857802513,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853380345,
-                     *             "updated_at_ms": 1795853380345,
+                     *             "created_at_ms": 1795857802514,
+                     *             "updated_at_ms": 1795857802514,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12000,12 +11934,12 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "4258e057c6c02195",
-                     *             "etag": "e7f996f9f42396934f2b"
+                     *             "content_hash": "7f83a6156f1e3d27",
+                     *             "etag": "e285068e185e7d71e312"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsImE3MjFmYjliOWZlZmVlZGI0NTdiMjdlNiJd"
+                     *       "next_cursor": "WzAsIjMzZGU5ZDI4OTM3YTcyZTYxNzhkMDFlNCJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -12051,8 +11985,8 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8gk7tx6xpbydhz",
-                     *           "kind": "preference",
+                     *           "id": "mem_1m8gqesbm94ycmcg",
+                     *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
                      *           "content": "Ana prefers the dark theme."
@@ -12130,7 +12064,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8gk7tgn2c8gqaw",
+                     *             "id": "mem_1m8gqes2hg7jcgd1",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12147,13 +12081,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853380114,
+                     *               "valid_from_ms": 1795857802318,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853380117,
-                     *             "updated_at_ms": 1795853380482,
+                     *             "created_at_ms": 1795857802321,
+                     *             "updated_at_ms": 1795857802573,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12197,12 +12131,12 @@ export interface operations {
                      *             ],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "8058c744e07b7782",
-                     *             "etag": "e3903570bddabfbf37c9"
+                     *             "content_hash": "f1efd5c10485a0bd",
+                     *             "etag": "8f306c07b8384f9186bc"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8gk7tw2ndtbp76"
+                     *       "change_id": "chg_1m8gqesadq1y2jvk"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12293,7 +12227,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8gk7vfm4ycsgzj",
+                     *             "id": "mem_1m8gqettnqaa6d03",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12315,8 +12249,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853381108,
-                     *             "updated_at_ms": 1795853381108,
+                     *             "created_at_ms": 1795857804117,
+                     *             "updated_at_ms": 1795857804117,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12358,8 +12292,8 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "465ed30d171db881",
-                     *             "etag": "d8dfdd64aacab40c87d0"
+                     *             "content_hash": "92dd783c82978c94",
+                     *             "etag": "f8614bac70277f739eca"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12368,7 +12302,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8gk7vf8pse0xcb",
+                     *             "id": "mem_1m8gqetsygbhfgnt",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12390,8 +12324,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853381096,
-                     *             "updated_at_ms": 1795853381096,
+                     *             "created_at_ms": 1795857804094,
+                     *             "updated_at_ms": 1795857804094,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12433,8 +12367,8 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "b5e57729ab147d33",
-                     *             "etag": "52c6c26edee9613ba7c7"
+                     *             "content_hash": "32faef70f6833cc8",
+                     *             "etag": "4c249ca84feb14546819"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12512,7 +12446,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "decided": 1,
-                     *       "change_id": "chg_1m8gk7vgh8fvazp1"
+                     *       "change_id": "chg_1m8gqetw0rmqx87s"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -12563,7 +12497,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gk7vfm4ycsgzj
+                 * @example mem_1m8gqettnqaa6d03
                  */
                 id: string;
             };
@@ -12589,7 +12523,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8gk7vfm4ycsgzj",
+                     *             "id": "mem_1m8gqettnqaa6d03",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12611,8 +12545,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853381108,
-                     *             "updated_at_ms": 1795853381124,
+                     *             "created_at_ms": 1795857804117,
+                     *             "updated_at_ms": 1795857804143,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12654,12 +12588,12 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "465ed30d171db881",
-                     *             "etag": "9fb2825be1e44f0db128"
+                     *             "content_hash": "92dd783c82978c94",
+                     *             "etag": "46f70bfec088e7ee8154"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8gk7vg4knwrbsq"
+                     *       "change_id": "chg_1m8gqetvf9qn4hze"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12723,7 +12657,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795853379800,
+                     *             "first_seen_ms": 1795857801878,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12773,7 +12707,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-2e1754e4ea",
+                     *         "id": "second-clone-863d6da599",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12792,7 +12726,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795853379800,
+                     *             "first_seen_ms": 1795857801878,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12845,7 +12779,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795853379800,
+                     *         "first_seen_ms": 1795857801878,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12903,7 +12837,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-2e1754e4ea",
+                     *         "id": "second-clone-863d6da599",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12922,7 +12856,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/home/ana/second-clone",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795853379800,
+                     *             "first_seen_ms": 1795857801878,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12991,7 +12925,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795853379800,
+                     *         "first_seen_ms": 1795857801878,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13004,12 +12938,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-hgm7m7.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-t8b140.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-28",
-                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *           "memory_id": "mem_1m8gqernqxt8b140",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13054,7 +12988,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795853379800,
+                     *         "first_seen_ms": 1795857801878,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13067,12 +13001,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-hgm7m7.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-t8b140.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-28",
-                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *           "memory_id": "mem_1m8gqernqxt8b140",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13129,7 +13063,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795853379800,
+                     *         "first_seen_ms": 1795857801878,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13142,7 +13076,7 @@ export interface operations {
                      *       "joined": false,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-hgm7m7.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-t8b140.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
@@ -13200,12 +13134,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-hgm7m7.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-t8b140.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-28",
-                     *         "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *         "memory_id": "mem_1m8gqernqxt8b140",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13264,7 +13198,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-hgm7m7.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-t8b140.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
@@ -13483,7 +13417,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8gk7t79chgm7m7"
+                     *             "mem_1m8gqernqxt8b140"
                      *           ]
                      *         }
                      *       ]
@@ -13676,7 +13610,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795853384656,
+                     *           "added_at_ms": 1795857808758,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13685,7 +13619,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795853384963,
+                     *           "added_at_ms": 1795857809296,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13748,11 +13682,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795853384963,
+                     *           "added_at_ms": 1795857809296,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-djfpa3w1",
+                     *         "code": "bo-tkh1v31x",
                      *         "token": ""
                      *       }
                      *     }
@@ -13816,7 +13750,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795853384656,
+                     *           "added_at_ms": 1795857808758,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -14037,12 +13971,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795853385140,
+                     *           "added_at_ms": 1795857809762,
                      *           "joined": true,
-                     *           "until_ms": 1798445385140
+                     *           "until_ms": 1798449809762
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.Ac3QNnf6qC9RF3m24HH6kH38brGvna2bpur9M1l2bao"
+                     *         "token": "acme/ci.F_iHU9KcpX1EX3WSi7GuWGrayBmfzESaaBV-lNEM9CE"
                      *       }
                      *     }
                      */
@@ -14113,19 +14047,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795853386343,
+                     *           "at_ms": 1795857811839,
                      *           "principal": "ana",
-                     *           "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
+                     *           "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
                      *           "action": "unshared",
-                     *           "subject": "mem_ta8ew56ajk4a2k7j"
+                     *           "subject": "mem_chjv5gzt1s4qg7rg"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795853386038,
+                     *           "at_ms": 1795857811582,
                      *           "principal": "bo",
-                     *           "device": "0baa650bb187a417d8790b0279eb5344ce8c748b874cf53878b2eaf7fd2de80a",
+                     *           "device": "c3afd8e80f4ab28564ec27d65c36762c73e83995045d11628e0354b5d42e2f04",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8gk7zfnnph9tqm"
+                     *           "subject": "req_1m8gqf0dh3jhgza4"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14207,9 +14141,9 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_ta8ew56ajk4a2k7j",
+                     *               "id": "mem_chjv5gzt1s4qg7rg",
                      *               "statement": {
-                     *                 "content": "Run `make lint` before every commit.",
+                     *                 "content": "Run `make lint` before every commit",
                      *                 "kind": "preference",
                      *                 "scope": "project",
                      *                 "remote": "example.org/shop",
@@ -14218,7 +14152,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795853379801
+                     *                 "said_at_ms": 1795857801878
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14231,11 +14165,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8gk7zfnnph9tqm",
+                     *             "id": "req_1m8gqf0dh3jhgza4",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795853385205,
+                     *             "created_at_ms": 1795857809841,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14244,7 +14178,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_ta8ew56ajk4a2k7j"
+                     *             "memory_id": "mem_chjv5gzt1s4qg7rg"
                      *           }
                      *         ]
                      *       }
@@ -14300,14 +14234,14 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8gk7zfnnph9tqm",
+                     *           "id": "req_1m8gqf0dh3jhgza4",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795853385205,
+                     *           "created_at_ms": 1795857809841,
                      *           "state": "waiting",
                      *           "statement": {
-                     *             "content": "Run `make lint` before every commit.",
+                     *             "content": "Run `make lint` before every commit",
                      *             "kind": "preference",
                      *             "scope": "project",
                      *             "remote": "example.org/shop",
@@ -14316,7 +14250,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795853379801
+                     *             "said_at_ms": 1795857801878
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14380,14 +14314,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8gk7zfnnph9tqm",
+                     *         "id": "req_1m8gqf0dh3jhgza4",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795853385205,
+                     *         "created_at_ms": 1795857809841,
                      *         "state": "waiting",
                      *         "statement": {
-                     *           "content": "Run `make lint` before every commit.",
+                     *           "content": "Run `make lint` before every commit",
                      *           "kind": "preference",
                      *           "scope": "project",
                      *           "remote": "example.org/shop",
@@ -14396,7 +14330,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795853379801
+                     *           "said_at_ms": 1795857801878
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14462,11 +14396,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8gk7zfnnph9tqm",
+                     *         "id": "req_1m8gqf0dh3jhgza4",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795853385205,
+                     *         "created_at_ms": 1795857809841,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14475,7 +14409,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_ta8ew56ajk4a2k7j"
+                     *         "memory_id": "mem_chjv5gzt1s4qg7rg"
                      *       }
                      *     }
                      */
@@ -14542,9 +14476,9 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_ta8ew56ajk4a2k7j",
+                     *         "id": "mem_chjv5gzt1s4qg7rg",
                      *         "statement": {
-                     *           "content": "Run `make lint` before every commit.",
+                     *           "content": "Run `make lint` before every commit",
                      *           "kind": "preference",
                      *           "scope": "project",
                      *           "remote": "",
@@ -14553,7 +14487,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795853379801
+                     *           "said_at_ms": 1795857801878
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14616,11 +14550,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
+                     *         "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795853383898,
+                     *         "synced_at_ms": 1795857807375,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14659,11 +14593,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
+                     *         "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795853384112,
+                     *         "synced_at_ms": 1795857807774,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14735,8 +14669,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
-                     *         "phrase": "aqprb a5nws 0cdg9 2ch3z kr8d5 h70z8 r2y94 0ejaw"
+                     *         "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
+                     *         "phrase": "wyzjd 35xh4 g814k rh8x2 m4xeb jh7nk amf1d 75v29"
                      *       }
                      *     }
                      */
@@ -14940,7 +14874,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-meqkmqk6"
+                     *       "code": "ana-5qvjtxt5"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14990,19 +14924,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
+                     *           "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795853383420,
-                     *           "seen_at_ms": 1795853384085,
+                     *           "created_at_ms": 1795857806667,
+                     *           "seen_at_ms": 1795857807740,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "eaaf6758c643e9d6019136e66f2fc324f6cd4175eb1556d72b9cd8720098c00f",
+                     *           "device": "f535dafb04383ff28dbf84b495d9b14eab95947b68c481252850fdb5ca93a231",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795853384374,
-                     *           "seen_at_ms": 1795853384564,
+                     *           "created_at_ms": 1795857808092,
+                     *           "seen_at_ms": 1795857808361,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -15053,20 +14987,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "d44c018631b6c259d94f614058e1d2c15acf382d8bab7e204e5eac11be5fdac8",
+                     *           "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795853383420,
-                     *           "seen_at_ms": 1795853387020,
+                     *           "created_at_ms": 1795857806667,
+                     *           "seen_at_ms": 1795857812843,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "eaaf6758c643e9d6019136e66f2fc324f6cd4175eb1556d72b9cd8720098c00f",
+                     *           "device": "f535dafb04383ff28dbf84b495d9b14eab95947b68c481252850fdb5ca93a231",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795853384374,
-                     *           "seen_at_ms": 1795853384564,
-                     *           "revoked_at_ms": 1795853387271,
+                     *           "created_at_ms": 1795857808092,
+                     *           "seen_at_ms": 1795857808361,
+                     *           "revoked_at_ms": 1795857813304,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15128,20 +15062,20 @@ export interface operations {
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8gk7tgn2c8gqaw 8058c744e07b -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8gqes2hg7jcgd1 f1efd5c10485 -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8gk7vkq8e1k2d1 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8gk7vfm4ycsgzj 465ed30d171d -->
-                     *     - The billing port is 9090. <!-- mem_1m8gk7tpy8v179h8 8731acb31eb5 -->
+                     *     - Amounts are integer cents <!-- mem_1m8gqetz5eyztbj1 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8gqettnqaa6d03 92dd783c8297 -->
+                     *     - The billing port is 9090. <!-- mem_1m8gqes7kz628hfs ed22aecd32dd -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit. <!-- mem_1m8gk7t79chgm7m7 13d34b4e3b2e -->
-                     *     - Always write tests first <!-- mem_1m8gk7vr40pxbjnb 13465ce6d578 -->
+                     *     - Run `make lint` before every commit <!-- mem_1m8gqernqxt8b140 c30b9ad7b69a -->
+                     *     - From now on always write tests first <!-- mem_1m8gqev60k2mwhbk cae78799c76d -->
                      *
-                     *     <!-- tacit entries: mem_1m8gk7tgn2c8gqaw mem_1m8gk7vkq8e1k2d1 mem_1m8gk7vfm4ycsgzj mem_1m8gk7tpy8v179h8 mem_1m8gk7t79chgm7m7 mem_1m8gk7vr40pxbjnb -->
+                     *     <!-- tacit entries: mem_1m8gqes2hg7jcgd1 mem_1m8gqetz5eyztbj1 mem_1m8gqettnqaa6d03 mem_1m8gqes7kz628hfs mem_1m8gqernqxt8b140 mem_1m8gqev60k2mwhbk -->
                      */
                     "text/plain": string;
                 };
@@ -15177,7 +15111,7 @@ export interface operations {
                      * @example {
                      *       "target": "/home/ana/memories.md",
                      *       "format": "markdown",
-                     *       "bytes": 902
+                     *       "bytes": 913
                      *     }
                      */
                     "application/json": components["schemas"]["Exported"];
@@ -15231,7 +15165,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8gk7veyj3s7nx5",
+                     *           "memory_id": "mem_1m8gqetsk7ty1gjg",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15405,7 +15339,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "memory_ids": [
-                     *           "mem_1m8gk7t79chgm7m7"
+                     *           "mem_1m8gqernqxt8b140"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15413,7 +15347,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8gk7t79chgm7m7",
+                     *           "id": "mem_1m8gqernqxt8b140",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -15430,13 +15364,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795853379801,
+                     *             "valid_from_ms": 1795857801878,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795853379817,
-                     *           "updated_at_ms": 1795853380304,
+                     *           "created_at_ms": 1795857801911,
+                     *           "updated_at_ms": 1795857802456,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -15476,8 +15410,8 @@ export interface operations {
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
-                     *           "content_hash": "13d34b4e3b2ede2a",
-                     *           "etag": "9d9c7dd6a631cfbc7e6b",
+                     *           "content_hash": "c30b9ad7b69a6ea9",
+                     *           "etag": "c26acdfb17b14c7ab259",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 15,
                      *           "shortened": false,
@@ -15495,12 +15429,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8gk7v778wwc6sf",
+                     *         "id": "trc_1m8gqesyc5rjae0a",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795853380832,
+                     *         "at_ms": 1795857803208,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15548,7 +15482,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.026,
+                     *             "took_ms": 0.037,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -15568,7 +15502,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 7.022,
+                     *             "took_ms": 3.533,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -15598,7 +15532,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *             "memory_id": "mem_1m8gqernqxt8b140",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -15618,7 +15552,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8gk7tpy8v179h8",
+                     *             "memory_id": "mem_1m8gqes7kz628hfs",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15637,14 +15571,14 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8gk7t79chgm7m7"
+                     *           "mem_1m8gqernqxt8b140"
                      *         ],
                      *         "silence": "",
                      *         "threshold": 0.2612,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 10.304,
+                     *         "took_ms": 5.762,
                      *         "project_id": "",
                      *         "cause": null,
                      *         "asked": {
@@ -15727,7 +15661,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8gk7t79chgm7m7",
+                     *         "id": "mem_1m8gqernqxt8b140",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -15744,13 +15678,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795853379801,
+                     *           "valid_from_ms": 1795857801878,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795853379817,
-                     *         "updated_at_ms": 1795853380304,
+                     *         "created_at_ms": 1795857801911,
+                     *         "updated_at_ms": 1795857802456,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -15790,8 +15724,8 @@ export interface operations {
                      *         "evidence": [],
                      *         "proofs": 0,
                      *         "branch": null,
-                     *         "content_hash": "13d34b4e3b2ede2a",
-                     *         "etag": "9d9c7dd6a631cfbc7e6b"
+                     *         "content_hash": "c30b9ad7b69a6ea9",
+                     *         "etag": "c26acdfb17b14c7ab259"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -15906,9 +15840,9 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [
-                     *           "mem_1m8gk7t79chgm7m7"
+                     *           "mem_1m8gqernqxt8b140"
                      *         ],
-                     *         "latency_ms": 13
+                     *         "latency_ms": 7
                      *       },
                      *       "failure": null
                      *     }
@@ -15974,8 +15908,8 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-28)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 85,
                      *         "memory_ids": [
-                     *           "mem_1m8gk7tgn2c8gqaw",
-                     *           "mem_1m8gk7tpy8v179h8"
+                     *           "mem_1m8gqes2hg7jcgd1",
+                     *           "mem_1m8gqes7kz628hfs"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -16043,16 +15977,16 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8gk7v8bfd3hkmt",
+                     *           "id": "trc_1m8gqesz133qzb3k",
                      *           "session": "library/chat-7",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795853380868,
+                     *           "at_ms": 1795857803230,
                      *           "preset": "focused",
                      *           "text": "Commit the fix of the rounding.",
                      *           "injected": [
-                     *             "mem_1m8gk7t79chgm7m7"
+                     *             "mem_1m8gqernqxt8b140"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16060,22 +15994,22 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 47,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 12.008,
+                     *           "took_ms": 5.643,
                      *           "threshold": 0.2612,
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8gk7tz7gf7882w",
+                     *           "id": "trc_1m8gqescvva1rw96",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795853380583,
+                     *           "at_ms": 1795857802650,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8gk7tgn2c8gqaw",
-                     *             "mem_1m8gk7tpy8v179h8"
+                     *             "mem_1m8gqes2hg7jcgd1",
+                     *             "mem_1m8gqes7kz628hfs"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16083,7 +16017,7 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 85,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 13.957,
+                     *           "took_ms": 16.525,
                      *           "threshold": 0,
                      *           "best_relevance": 0.757371211834786
                      *         }
@@ -16141,12 +16075,12 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8gk7v1kycgnmvx",
+                     *           "id": "trc_1m8gqesnd9tcr122",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795853380601,
+                     *           "at_ms": 1795857802674,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
@@ -16195,7 +16129,7 @@ export interface operations {
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.145,
+                     *               "took_ms": 0.178,
                      *               "kept": [],
                      *               "drops": [],
                      *               "notes": [
@@ -16215,7 +16149,7 @@ export interface operations {
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 58.461,
+                     *               "took_ms": 251.726,
                      *               "kept": [],
                      *               "drops": [],
                      *               "notes": [
@@ -16245,7 +16179,7 @@ export interface operations {
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *               "memory_id": "mem_1m8gqernqxt8b140",
                      *               "kind": "preference",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
@@ -16265,7 +16199,7 @@ export interface operations {
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8gk7tgn2c8gqaw",
+                     *               "memory_id": "mem_1m8gqes2hg7jcgd1",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
@@ -16289,7 +16223,7 @@ export interface operations {
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 75.978,
+                     *           "took_ms": 290.033,
                      *           "project_id": "shop-73774d71f4",
                      *           "cause": "in_context",
                      *           "asked": {
@@ -16356,8 +16290,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8gk7v778wwc6sf
-                     *     data: {"id": "trc_1m8gk7v778wwc6sf", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8gqesyc5rjae0a
+                     *     data: {"id": "trc_1m8gqesyc5rjae0a", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16377,7 +16311,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8gk7v778wwc6sf
+                 * @example trc_1m8gqesyc5rjae0a
                  */
                 id: string;
             };
@@ -16394,12 +16328,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8gk7v778wwc6sf",
+                     *         "id": "trc_1m8gqesyc5rjae0a",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795853380832,
+                     *         "at_ms": 1795857803208,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -16447,7 +16381,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.026,
+                     *             "took_ms": 0.037,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -16467,7 +16401,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 7.022,
+                     *             "took_ms": 3.533,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -16497,7 +16431,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *             "memory_id": "mem_1m8gqernqxt8b140",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -16517,7 +16451,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8gk7tpy8v179h8",
+                     *             "memory_id": "mem_1m8gqes7kz628hfs",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -16536,14 +16470,14 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8gk7t79chgm7m7"
+                     *           "mem_1m8gqernqxt8b140"
                      *         ],
                      *         "silence": "",
                      *         "threshold": 0.2612,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 10.304,
+                     *         "took_ms": 5.762,
                      *         "project_id": "shop-73774d71f4",
                      *         "cause": null,
                      *         "asked": {
@@ -16613,7 +16547,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8gk7v778wwc6sf
+                 * @example trc_1m8gqesyc5rjae0a
                  */
                 id: string;
             };
@@ -16630,17 +16564,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "replayed": {
-                     *         "trace_id": "trc_1m8gk7v778wwc6sf",
+                     *         "trace_id": "trc_1m8gqesyc5rjae0a",
                      *         "surface": "prompt",
-                     *         "at_ms": 1795853380832,
+                     *         "at_ms": 1795857803208,
                      *         "text": "commit the fix",
                      *         "threshold": 0.4,
                      *         "was": 0.2612,
                      *         "before": [
-                     *           "mem_1m8gk7t79chgm7m7"
+                     *           "mem_1m8gqernqxt8b140"
                      *         ],
                      *         "after": [
-                     *           "mem_1m8gk7t79chgm7m7"
+                     *           "mem_1m8gqernqxt8b140"
                      *         ],
                      *         "added": [],
                      *         "gone": [],
@@ -16676,7 +16610,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8gk7v778wwc6sf
+                 * @example trc_1m8gqesyc5rjae0a
                  */
                 id: string;
             };
@@ -16698,15 +16632,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8gk7v778wwc6sf",
-                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *           "trace_id": "trc_1m8gqesyc5rjae0a",
+                     *           "memory_id": "mem_1m8gqernqxt8b140",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 1,
                      *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795853380832,
-                     *           "at_ms": 1795853381055
+                     *           "trace_at_ms": 1795857803208,
+                     *           "at_ms": 1795857803666
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16760,15 +16694,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8gk7v778wwc6sf",
-                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *           "trace_id": "trc_1m8gqesyc5rjae0a",
+                     *           "memory_id": "mem_1m8gqernqxt8b140",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 1,
                      *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795853380832,
-                     *           "at_ms": 1795853381060
+                     *           "trace_at_ms": 1795857803208,
+                     *           "at_ms": 1795857803986
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16919,9 +16853,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795853380517,
-                     *         "updated_at_ms": 1795853380517,
-                     *         "memory_id": "mem_1m8gk7tx6xpbydhz",
+                     *         "created_at_ms": 1795857802612,
+                     *         "updated_at_ms": 1795857802612,
+                     *         "memory_id": "mem_1m8gqesbm94ycmcg",
                      *         "score": null
                      *       }
                      *     }
@@ -16967,9 +16901,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795853380517,
-                     *         "updated_at_ms": 1795853380517,
-                     *         "memory_id": "mem_1m8gk7tx6xpbydhz",
+                     *         "created_at_ms": 1795857802612,
+                     *         "updated_at_ms": 1795857802612,
+                     *         "memory_id": "mem_1m8gqesbm94ycmcg",
                      *         "score": null
                      *       }
                      *     }
@@ -17067,9 +17001,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795853380517,
-                     *           "updated_at_ms": 1795853380517,
-                     *           "memory_id": "mem_1m8gk7tx6xpbydhz",
+                     *           "created_at_ms": 1795857802612,
+                     *           "updated_at_ms": 1795857802612,
+                     *           "memory_id": "mem_1m8gqesbm94ycmcg",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -17175,8 +17109,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795853380867,
-                     *           "last_signal_at_ms": 1795853380867,
+                     *           "started_at_ms": 1795857803229,
+                     *           "last_signal_at_ms": 1795857803229,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17195,8 +17129,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795853380581,
-                     *           "last_signal_at_ms": 1795853380738,
+                     *           "started_at_ms": 1795857802649,
+                     *           "last_signal_at_ms": 1795857803079,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17259,8 +17193,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795853380581,
-                     *           "last_signal_at_ms": 1795853380738,
+                     *           "started_at_ms": 1795857802649,
+                     *           "last_signal_at_ms": 1795857803079,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17271,20 +17205,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795853380583,
+                     *             "at_ms": 1795857802650,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8gk7tz7gf7882w",
+                     *                 "id": "trc_1m8gqescvva1rw96",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795853380583,
+                     *                 "at_ms": 1795857802650,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8gk7tgn2c8gqaw",
-                     *                   "mem_1m8gk7tpy8v179h8"
+                     *                   "mem_1m8gqes2hg7jcgd1",
+                     *                   "mem_1m8gqes7kz628hfs"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -17292,7 +17226,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 85,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 13.957,
+                     *                 "took_ms": 16.525,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.757371211834786
                      *               }
@@ -17300,22 +17234,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8gk7tpy8v179h8",
+                     *                 "memory_id": "mem_1m8gqes7kz628hfs",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795853380583,
+                     *                 "at_ms": 1795857802650,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8gk7tgn2c8gqaw",
+                     *                 "memory_id": "mem_1m8gqes2hg7jcgd1",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795853380583,
+                     *                 "at_ms": 1795857802650,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17323,15 +17257,15 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795853380601,
+                     *             "at_ms": 1795857802674,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8gk7v1kycgnmvx",
+                     *                 "id": "trc_1m8gqesnd9tcr122",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795853380601,
+                     *                 "at_ms": 1795857802674,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
@@ -17341,17 +17275,17 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 75.978,
+                     *                 "took_ms": 290.033,
                      *                 "threshold": 0.2612,
                      *                 "best_relevance": 1
                      *               },
                      *               {
-                     *                 "id": "trc_1m8gk7v3768t127n",
+                     *                 "id": "trc_1m8gqess5vxnmqfc",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795853380680,
+                     *                 "at_ms": 1795857802986,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -17361,7 +17295,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 58.303,
+                     *                 "took_ms": 92.373,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -17491,9 +17425,9 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8gk7vr40pxbjnb",
+                     *               "id": "mem_1m8gqev60k2mwhbk",
                      *               "kind": "preference",
-                     *               "content": "Always write tests first",
+                     *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
                      *               "provenance": {
                      *                 "tier": "user",
@@ -17513,20 +17447,20 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795853381380,
-                     *               "updated_at_ms": 1795853381380,
+                     *               "created_at_ms": 1795857804480,
+                     *               "updated_at_ms": 1795857804480,
                      *               "importance": 0.8,
-                     *               "confidence": 0.9,
+                     *               "confidence": 0.85,
                      *               "trigger": {
                      *                 "always": false,
                      *                 "actions": [
                      *                   [
                      *                     "write_test",
-                     *                     0.91
+                     *                     0.76
                      *                   ],
                      *                   [
-                     *                     "fix_bug",
-                     *                     0.38
+                     *                     "implement_feature",
+                     *                     0.2
                      *                   ]
                      *                 ],
                      *                 "objects": [],
@@ -17536,7 +17470,7 @@ export interface operations {
                      *                 "tools": [],
                      *                 "topics": [],
                      *                 "phrases": [],
-                     *                 "breadth": 2.67,
+                     *                 "breadth": 2.31,
                      *                 "maker": "local",
                      *                 "blocking": false
                      *               },
@@ -17548,13 +17482,13 @@ export interface operations {
                      *               "frequency": 1,
                      *               "use_count": 0,
                      *               "shown_count": 0,
-                     *               "tokens": 4,
+                     *               "tokens": 7,
                      *               "pinned": false,
                      *               "evidence": [],
                      *               "proofs": 0,
                      *               "branch": null,
-                     *               "content_hash": "13465ce6d5781c98",
-                     *               "etag": "fb39bf18af0f623d2372"
+                     *               "content_hash": "cae78799c76de2e2",
+                     *               "etag": "c237b4d66a75308dd81b"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17699,22 +17633,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8gk7t79chgm7m7",
+                     *           "memory_id": "mem_1m8gqernqxt8b140",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795853380583,
+                     *           "at_ms": 1795857802650,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8gk7tgn2c8gqaw",
+                     *           "memory_id": "mem_1m8gqes2hg7jcgd1",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 14,
-                     *           "at_ms": 1795853380583,
+                     *           "at_ms": 1795857802650,
                      *           "used": null
                      *         }
                      *       ],
@@ -17773,12 +17707,12 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8gk7t79chgm7m7",
+                     *           "reason": "says the same as mem_1m8gqernqxt8b140",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8gk7t79chgm7m7",
+                     *             "id": "mem_1m8gqernqxt8b140",
                      *             "kind": "preference",
-                     *             "content": "Run `make lint` before every commit.",
+                     *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
                      *             "provenance": {
                      *               "tier": "user",
@@ -17793,13 +17727,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853379801,
+                     *               "valid_from_ms": 1795857801878,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853379817,
-                     *             "updated_at_ms": 1795853381225,
+                     *             "created_at_ms": 1795857801911,
+                     *             "updated_at_ms": 1795857804251,
                      *             "importance": 0.9,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17841,16 +17775,16 @@ export interface operations {
                      *             ],
                      *             "proofs": 0,
                      *             "branch": null,
-                     *             "content_hash": "13d34b4e3b2ede2a",
-                     *             "etag": "450d158c1e2361d026f2"
+                     *             "content_hash": "c30b9ad7b69a6ea9",
+                     *             "etag": "e0363d1ec8982e0c788c"
                      *           }
                      *         },
                      *         {
-                     *           "change": "contradict",
-                     *           "reason": "may say the opposite of mem_1m8gk7tgn2c8gqaw",
-                     *           "cause": "may_be_opposite",
+                     *           "change": "add",
+                     *           "reason": "new",
+                     *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8gk7vkq8e1k2d1",
+                     *             "id": "mem_1m8gqetz5eyztbj1",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17867,13 +17801,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795853381154,
+                     *               "valid_from_ms": 1795857804187,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795853381239,
-                     *             "updated_at_ms": 1795853381239,
+                     *             "created_at_ms": 1795857804261,
+                     *             "updated_at_ms": 1795857804261,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17916,10 +17850,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "89f585f8b4dfa5c1f913"
-                     *           },
-                     *           "other_id": "mem_1m8gk7tgn2c8gqaw",
-                     *           "further": []
+                     *             "etag": "fd3ac630446fb8c00d78"
+                     *           }
                      *         }
                      *       ]
                      *     }
@@ -17986,8 +17918,8 @@ export interface operations {
                      *         {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 530,
-                     *           "modified_ms": 1795853381338,
+                     *           "size_bytes": 532,
+                     *           "modified_ms": 1795857804447,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -19464,7 +19396,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2496728,
+                     *         "size_bytes": 2566768,
                      *         "schema_version": 12
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -19552,7 +19484,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2496728,
+                     *         "size_bytes": 2566768,
                      *         "schema_version": 12
                      *       },
                      *       "counters": {}
@@ -19731,7 +19663,7 @@ export interface operations {
                      * @example {
                      *       "series": {
                      *         "since_ms": 1793232000000,
-                     *         "until_ms": 1795853382674,
+                     *         "until_ms": 1795857805672,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 5,
                      *         "complete": true,
@@ -19765,16 +19697,16 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 58.303,
-                     *             "p95_ms": 58.303,
-                     *             "p99_ms": 58.303
+                     *             "p50_ms": 92.373,
+                     *             "p95_ms": 92.373,
+                     *             "p99_ms": 92.373
                      *           },
                      *           {
                      *             "surface": "prompt",
                      *             "count": 3,
-                     *             "p50_ms": 12.008,
-                     *             "p95_ms": 75.978,
-                     *             "p99_ms": 75.978
+                     *             "p50_ms": 5.762,
+                     *             "p95_ms": 290.033,
+                     *             "p99_ms": 290.033
                      *           }
                      *         ],
                      *         "silences": [
@@ -19804,7 +19736,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795853381103,
+                     *             "at_ms": 1795857804103,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19812,7 +19744,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795853381113,
+                     *             "at_ms": 1795857804124,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19988,8 +19920,8 @@ export interface operations {
                      *         {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
-                     *           "bytes": 368640,
-                     *           "at_ms": 1795853387386
+                     *           "bytes": 372736,
+                     *           "at_ms": 1795857813762
                      *         }
                      *       ]
                      *     }
@@ -20135,8 +20067,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795853382892,
-                     *           "ended_ms": 1795853382894,
+                     *           "began_ms": 1795857805836,
+                     *           "ended_ms": 1795857805837,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -20181,7 +20113,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795853382892,
+                     *         "began_ms": 1795857805836,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",
