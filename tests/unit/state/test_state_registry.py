@@ -172,6 +172,7 @@ def test_a_purge_of_a_project_deletes_what_belongs_to_it(store):
         "capture/rejected/project:shop-1",
         "init:shop-1",
         "languages:shop-1",
+        "root-commits:shop-1",
         "rules-confirmed/shop-1",
         "rules/shop-1",
         "rules/shop-1/docs/a.md",
