@@ -48,7 +48,7 @@ from tacit.model.pack import Block, Surface
 from tacit.model.query import NO_BRANCH, Query
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.model.session import SessionKey, SessionState
-from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
+from tacit.model.signal import PromptSubmitted, SessionStarted, Signal, ToolStarting
 from tacit.model.trace import AskedWith, DropCause, DropReason, Trace
 from tacit.model.trigger import Trigger
 from tacit.model.why_not import WhyNot
@@ -308,6 +308,10 @@ class Engine:
             return ports.replaying.encode_replay(self._signals.replay(request, settings_of=self._settings_of))
         signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms() if at_ms is None else at_ms)
         if signal is None:
+            return ""
+        if isinstance(signal, ToolStarting) and signal.call.writes:
+            # No rule governs such a call, and nothing is learned from it: it only tells the session that it comes from.
+            self._sessions.announce(signal.session, signal.call.writes, at_ms=signal.at_ms)
             return ""
         signal = outcome_of(signal, ports.outcome) if ports.outcome else signal
         signal = replace(signal, project_dir=project_dir) if project_dir else signal
@@ -893,11 +897,13 @@ class Engine:
         kind: str | None = None,
         when: str | Sequence[str] | None = None,
         user_words: str = "",
+        session: SessionKey | None = None,
     ) -> tuple[Change, ...]:
         """Change a memory on an agent's word; arguments that are None leave their part as it is.
 
         An agent's own statement that nobody confirmed is changed in place. Other words take the place of anything else as a new
-        statement does (`remember` with `replaces`): what the user said stays until they agree, unless `user_words` prove that they do.
+        statement does (`remember` with `replaces`): what the user said stays until they agree, unless `user_words` prove that they do:
+        words that they typed in `session` (None = the only one at work).
 
         Raises:
             InvalidInput: if nothing is to be changed, or the memory does not hold any more.
@@ -907,7 +913,7 @@ class Engine:
         from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
 
         self._refuse_incognito(cwd)
-        caller = Caller(cwd=cwd)
+        caller = Caller(cwd=cwd, session=session)
         memory = self.agents.seen(caller, id_or_prefix)
         if memory.status in ("retired", "superseded"):
             raise InvalidInput(f"{memory.id} does not hold any more.", hint="Store what holds now instead.")
@@ -929,6 +935,7 @@ class Engine:
             cwd=cwd,
             speaker=Speaker.AGENT,
             source=BY_TOOL,
+            session=session,
             files=[os.path.join(project.root, file) for file in memory.files] if project else memory.files,  # noqa: PTH118
             user_words=user_words,
             sensitivity=memory.sensitivity,

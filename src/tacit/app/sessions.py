@@ -41,6 +41,9 @@ _MOST_AT_END = 2
 
 MOST_TYPED = 400_000
 """Characters of the prompts of one session that are kept."""
+ANNOUNCED_MS = 60_000
+"""So long after its hook a call belongs to the session of the hook."""
+MOST_ANNOUNCED = 64
 
 
 class LiveSessions:
@@ -78,6 +81,7 @@ class LiveSessions:
         self._tries_s = tries_s
         self._in_vain = 0
         self._typed: OrderedDict[SessionKey, tuple[str, ...]] = OrderedDict()
+        self._announced: list[tuple[str, SessionKey, int]] = []
         self.feed = TraceFeed()
 
     def hear(self, key: SessionKey, prompt: str) -> None:
@@ -96,6 +100,23 @@ class LiveSessions:
             typed = self._typed.get(key, ())
         state = None if typed else self.load(key)
         return typed or (state.recent_prompts if state else ())
+
+    def announce(self, key: SessionKey, mark: str, *, at_ms: int) -> None:
+        """Keep that a session is about to call one of our tools; `mark` recognizes the call."""
+        with self._guard:
+            self._announced = [*self._announced, (mark, key, at_ms)][-MOST_ANNOUNCED:]
+
+    def take_announced(self, mark: str, *, now_ms: int) -> tuple[SessionKey, ...]:
+        """Return the sessions that announced this call within the last minute, each once; one announcement stands for one call.
+
+        Where several sessions announced the same call, nobody knows which of them it is from.
+        """
+        with self._guard:
+            self._announced = [entry for entry in self._announced if now_ms - entry[2] <= ANNOUNCED_MS]
+            keys = tuple(dict.fromkeys(key for announced, key, _ in self._announced if announced == mark))
+            if len(keys) == 1:  # a host with two installations of the hook announces a call twice
+                self._announced = [entry for entry in self._announced if entry[0] != mark]
+        return keys
 
     @contextmanager
     def turn(self, key: SessionKey, *, timeout_s: float) -> Generator[bool]:

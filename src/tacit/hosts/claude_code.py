@@ -42,6 +42,7 @@ from tacit.model.signal import (
     ToolFailed,
     ToolFinished,
     ToolStarting,
+    mark_of_write,
 )
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, MemoryFile
 from tacit.reading.prompts.machine_made import by_program, machine_made, typed_command
@@ -61,6 +62,7 @@ _TAKES_CONTEXT = frozenset(
         "SubagentStart",
     }
 )
+_OUR_SERVERS = ("mcp__tacit", "mcp__plugin_tacit_tacit")
 _DEFAULT_AGENT = "general-purpose"
 """The type that Claude Code starts where the model names none."""
 _TOOLS = {
@@ -201,6 +203,7 @@ def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished
 def _call(fields: Fields) -> ToolCall:
     arguments = _tool_input(fields)
     name = fields.needed_identifier("tool_name")
+    server, _, own_tool = name.rpartition("__")
     paths = [arguments.loose_text(key) for key in ("file_path", "notebook_path", "path")]
     words = [
         arguments.loose_text(key)
@@ -215,6 +218,7 @@ def _call(fields: Fields) -> ToolCall:
         command=arguments.loose_text("command"),
         text=joined(words),
         agent=arguments.loose_text("subagent_type") or _DEFAULT_AGENT if _TOOLS.get(name) == "task" else "",
+        writes=mark_of_write(own_tool, arguments.raw) if server in _OUR_SERVERS else "",
     )
 
 

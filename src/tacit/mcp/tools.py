@@ -130,6 +130,7 @@ def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> ToolAnswer:
         cwd=caller.cwd,
         speaker=Speaker.AGENT,
         source=BY_TOOL,
+        session=caller.session,
         files=tuple(arguments.files or ()),
         user_words=arguments.user_words or "",
         sensitivity=Sensitivity.parse(arguments.sensitivity) if arguments.sensitivity else None,
@@ -151,6 +152,7 @@ def update(engine: Engine, caller: Caller, arguments: ask.Update) -> ToolAnswer:
         kind=arguments.kind or None,
         when=arguments.when or None,
         user_words=arguments.user_words or "",
+        session=caller.session,
     )
     return _changed(changes, "\n".join(outcome(change) for change in changes))
 
@@ -435,6 +437,7 @@ def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -
     arguments = ask.checked(tool.takes, cast(dict[str, Any], values))
     if tool.reads:
         return tool.answer(engine, caller, arguments)
+    caller = engine.agents.in_its_session(caller, name, values.get)
     with engine.noting_changes() as written:
         answer = tool.answer(engine, caller, arguments)
     if not written:

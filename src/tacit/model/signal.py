@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Literal
 
+from tacit.model.ids import normalize_text
 from tacit.model.session import SessionKey
 
 StartSource = Literal["startup", "resume", "clear", "compact", "fork"]
@@ -75,7 +78,8 @@ class PromptSubmitted(_Common):
 class ToolCall:
     """A tool call: host-neutral name (`read`, `edit`, `write`, `bash`, ... else the host's own), and its input.
 
-    `agent` = the type of the subagent that the call starts, `text` its task then.
+    `agent` = the type of the subagent that the call starts, `text` its task then. `writes` = the mark of a call that changes
+    memories through our own server, see `mark_of_write`; "" = another call.
     """
 
     tool: str
@@ -84,6 +88,23 @@ class ToolCall:
     command: str = ""
     text: str = ""
     agent: str = ""
+    writes: str = ""
+
+
+WRITING_TOOLS = frozenset({"memory_add", "memory_update", "memory_forget"})
+"""Tools of our own server that change memories on what the user said in the session that calls them."""
+
+
+def mark_of_write(tool: str, argument: Callable[[str], object]) -> str:
+    """Return what a call of one of `WRITING_TOOLS` is recognized by: a hash of the tool, the id, the statement and the user's words.
+
+    `argument` gives an argument by its name. "" for another tool. The host's hook and the call itself give the same mark.
+    """
+    if tool not in WRITING_TOOLS:
+        return ""
+    words = (str(argument(name) or "") for name in ("id", "content", "user_words"))
+    parts = "\0".join((tool, *map(normalize_text, words)))
+    return sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from tacit.hosts.install import (
     plan,
     uninstall,
 )
-from tacit.hosts.install.claude import EVENTS, TOOLS
+from tacit.hosts.install.claude import CALLS, EVENTS, TOOLS
 from tacit.hosts.install.target import plugin_text
 
 SETTINGS = """{
@@ -168,7 +168,7 @@ def test_every_event_has_one_group_behind_those_of_others(place: Place) -> None:
     assert handler == {
         "type": "command", "command": str(place.home.launcher), "args": ["claude-code", STAMP], "timeout": 10,
     }  # fmt: skip
-    assert hooks["PreToolUse"][0]["matcher"] == hooks["PostToolUse"][0]["matcher"] == TOOLS
+    assert (hooks["PreToolUse"][0]["matcher"], hooks["PostToolUse"][0]["matcher"]) == (CALLS, TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -182,6 +182,17 @@ def test_hooks_are_called_for_what_a_rule_may_govern_and_not_for_our_own_tools(
     tool: str, called: bool
 ) -> None:
     assert bool(re.search(TOOLS, tool)) == called
+
+
+@pytest.mark.parametrize(
+    ("tool", "called"),
+    [
+        ("Edit", True), ("mcp__github__create_issue", True), ("mcp__tacit__memory_add", True), ("mcp__plugin_tacit_tacit__memory_forget", True),
+        ("mcp__tacit__memory_update", True), ("mcp__tacit__memory_search", False), ("mcp__tacit__memory_addition", False), ("TodoWrite", False),
+    ],
+)  # fmt: skip
+def test_before_a_call_hooks_are_called_for_our_own_tools_that_write_too(tool: str, called: bool) -> None:
+    assert bool(re.search(CALLS, tool)) == called
 
 
 def test_the_plugin_hooks_the_same_calls_as_the_installation() -> None:

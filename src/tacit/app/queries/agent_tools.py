@@ -26,6 +26,8 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Speaker, TrustTier
 from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionKey
+from tacit.model.signal import mark_of_write
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
 from tacit.recall.pipeline import RecallPipeline
@@ -52,10 +54,12 @@ class Caller:
     Attributes:
         cwd: working folder; "" = unknown, then only universal memories are seen.
         client: names the process that asks, for as long as it lives; "" = unknown.
+        session: the session that calls a tool that writes; None = unknown.
     """
 
     cwd: str = ""
     client: str = ""
+    session: SessionKey | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +130,12 @@ class AgentTools:
     def count(self, text: str) -> int:
         """Tokens of `text`, at most a few too many."""
         return self._parts.tokens.count(text)
+
+    def in_its_session(self, caller: Caller, tool: str, argument: Callable[[str], object]) -> Caller:
+        """The caller of a tool that writes, with the session that it calls from where that is known."""
+        return replace(
+            caller, session=self.queries.session_of_call(caller.cwd, mark_of_write(tool, argument))
+        )
 
     def answer(
         self,
@@ -390,7 +400,7 @@ class AgentTools:
         return tuple(memory for memory in memories if visibility.shows(memory))
 
     def _visibility(self, caller: Caller) -> Visibility:
-        key = self.queries.only_session(caller.cwd)
+        key = caller.session or self.queries.only_session(caller.cwd)
         return Visibility(self._store, speaker=Speaker.AGENT, session=str(key) if key else "")
 
     def _clean(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
@@ -401,7 +411,7 @@ class AgentTools:
         """Tell whether the user typed words in the session at work that ask for the end of this memory, or with `ends` False, that speak of it."""
         from tacit.app.user_words import asks_to_end, speaks_of, vouch  # noqa: PLC0415 - loads the write side
 
-        session = self.queries.only_session(caller.cwd)
+        session = caller.session or self.queries.only_session(caller.cwd)
         found = vouch("", user_words, self._sessions.typed(session) if session else ())
         return (asks_to_end if ends else speaks_of)(found.sentences, memory.content)
 

@@ -255,6 +255,15 @@ class SessionAnswers:
         beside = _side_by_side(self._at_work(cwd))
         return beside[0].key if len(beside) == 1 else None
 
+    def session_of_call(self, cwd: str, mark: str) -> SessionKey | None:
+        """The session that makes the call with this mark: the one whose hook announced it, else the only one at work, or None."""
+        project = self._projects.of(cwd)
+        announced = self._sessions.take_announced(mark, now_ms=self._parts.clock.now_ms()) if mark else ()
+        state = self._sessions.load(announced[0]) if len(announced) == 1 else None
+        if state is not None and project is not None and state.project_id == project.id:
+            return state.key
+        return self.only_session(cwd)
+
     def _at_work(self, cwd: str) -> tuple[SessionState, ...]:
         """Sessions at work in the project around `cwd`, newest signal first; from memory, else as stored."""
         project = self._projects.of(cwd)

@@ -14,10 +14,12 @@ from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Target, plugi
 
 TOOLS = r"^(Read|Edit|Write|MultiEdit|NotebookEdit|Bash|WebFetch|WebSearch|Task|Agent|mcp__(?!(plugin_)?tacit_).+)$"
 """Calls that a rule may govern, and those that start a subagent: only they tell its task. Calls of our own tools are left out."""
+CALLS = TOOLS.replace(".+)$", ".+|mcp__(plugin_tacit_)?tacit__memory_(add|update|forget))$")
+"""The same, and those of our own tools that write: they tell in which session they are called."""
 EVENTS: tuple[tuple[str, str, int], ...] = (
     ("SessionStart", "", 10),
     ("UserPromptSubmit", "", 5),
-    ("PreToolUse", TOOLS, 5),
+    ("PreToolUse", CALLS, 5),
     ("PostToolUse", TOOLS, 5),
     ("PostToolUseFailure", "", 5),
     ("SubagentStart", "", 5),
