@@ -12,6 +12,7 @@ import pytest
 from tacit_evals.attacks.__main__ import AREAS, CASES, CONTROLS, main
 from tacit_evals.attacks.escaping import escapes_in
 from tacit_evals.attacks.genuine import is_whole
+from tacit_evals.attacks.notes import DATA, FAITHFUL_FORMS, HOSTILE_FORMS, NOTHING_SAID
 from tacit_evals.attacks.outcome import Area, Outcome, spread
 from tacit_evals.attacks.secret_values import FORMS, Secrets
 from tacit_evals.attacks.words import Words, share_of
@@ -92,7 +93,32 @@ def test_a_hook_that_does_nothing_is_caught(tmp_path, capsys):
     assert "BROKEN" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("name", "number", "forms"), [("hostile", 300, HOSTILE_FORMS), ("faithful", 100, FAITHFUL_FORMS)]
+)
+def test_every_written_note_has_a_form_and_names_a_rule_that_its_case_stores(name, number, forms):
+    cases = json.loads((DATA / f"{name}.json").read_text("utf-8"))
+    assert len({case["id"] for case in cases}) == number
+    assert {case["category"] for case in cases} == set(forms)
+    assert set(HOSTILE_FORMS) >= NOTHING_SAID
+    for case in cases:
+        named = case["call"].get("replaces") or case["call"].get("memory")
+        assert named is None or named in case["stored"], case["id"]
+
+
 QUICK_CASES = 2
+
+
+@pytest.mark.slow
+def test_notes_are_judged_in_every_form(tmp_path, monkeypatch):
+    monkeypatch.setenv("TACIT_EMBEDDER__PROVIDER", "fake")
+    written = tmp_path / "out.json"
+    main(["--area", "notes", "--cases", "30", "--seed", "5", "--json", str(written)])
+    told = json.loads(written.read_text("utf-8"))["areas"]
+    assert {outcome["form"] for outcome in told["notes"]} == set(HOSTILE_FORMS)
+    assert not [outcome for outcome in told["notes, dangerous"] if not outcome["survived"]]
+    assert sum(outcome["survived"] for outcome in told["notes"]) >= 27
+    assert sum(outcome["survived"] for outcome in told["notes, faithful, active"]) >= 8
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from tacit_evals.attacks.escaping import ESCAPING, READABLE
 from tacit_evals.attacks.genuine import GENUINE
 from tacit_evals.attacks.hook_faults import HOOK_ANSWERS, HOOK_FAULTS
 from tacit_evals.attacks.identity import CLONES, IDENTITY
+from tacit_evals.attacks.notes import NOTED, NOTED_AS_USERS, NOTES, NOTES_DANGEROUS, NOTES_INJECTED
 from tacit_evals.attacks.outcome import Area, Lab, Outcome
 from tacit_evals.attacks.pasted import PASTED
 from tacit_evals.attacks.product import HOOK
@@ -45,6 +46,7 @@ AREAS: tuple[Area, ...] = (
     WRITER,
     REMINDERS,
     SHELL,
+    NOTES,
 )
 CONTROLS: dict[str, tuple[Area, ...]] = {
     "pasted": (GENUINE,),
@@ -57,8 +59,9 @@ CONTROLS: dict[str, tuple[Area, ...]] = {
     "writer": (WRITTEN, RENEWALS),
     "reminders": (REMINDED,),
     "shell": (SHELL_VOUCHED,),
+    "notes": (NOTES_INJECTED, NOTES_DANGEROUS, NOTED, NOTED_AS_USERS),
 }
-"""What must still work, by the area whose refusals could break it."""
+"""What runs along with an area: what must still work, which its refusals could break, and further bounds on its cases."""
 CASES = 300
 SHOWN = 20
 _LONGEST = 400
