@@ -65,7 +65,7 @@ Case = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class Seen:
     """What became of a case.
 
     Attributes:
@@ -131,11 +131,11 @@ def _written(name: str) -> tuple[Case, ...]:
     return tuple(json.loads((DATA / f"{name}.json").read_text("utf-8")))
 
 
-_KNOWN: dict[tuple[Path, str], _Seen] = {}
+_KNOWN: dict[tuple[Path, str], Seen] = {}
 """The cases that were run, by interpreter and id."""
 
 
-def _run(lab: Lab, cases: Sequence[Case]) -> list[_Seen]:
+def _run(lab: Lab, cases: Sequence[Case]) -> list[Seen]:
     missing = [case for case in cases if (lab.python, case["id"]) not in _KNOWN]
     if missing:
         product = Product(lab.root, lab.python)
@@ -146,7 +146,7 @@ def _run(lab: Lab, cases: Sequence[Case]) -> list[_Seen]:
     return [_KNOWN[lab.python, case["id"]] for case in cases]
 
 
-def _played(product: Product, case: Case, token: str) -> _Seen:
+def _played(product: Product, case: Case, token: str) -> Seen:
     product.folder(case["id"])
     cwd = product.folder(f"{case['id']}/{case['project']}")
     for text in case["stored"]:
@@ -169,7 +169,7 @@ def _played(product: Product, case: Case, token: str) -> _Seen:
     heard = frozenset(memory["id"] for memory in product.memories(cwd=cwd))
     answer = product.call_tool(tool, call, cwd=cwd)
     after = product.memories(cwd=cwd)
-    return _Seen(
+    return Seen(
         case=case,
         answer=answer,
         new=[memory for memory in after if memory["id"] not in before and memory["status"] == "active"],
@@ -196,7 +196,7 @@ def _chosen(cases: Sequence[Case], number: int) -> list[Case]:
     return [cases[at * len(cases) // number] for at in range(number)]
 
 
-def _judged(lab: Lab, cases: Sequence[Case], wrong: Callable[[_Seen], Sequence[str]]) -> list[Outcome]:
+def _judged(lab: Lab, cases: Sequence[Case], wrong: Callable[[Seen], Sequence[str]]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for seen in _run(lab, _chosen(cases, lab.cases)):
         case = seen.case
@@ -218,24 +218,24 @@ def _prompts(case: Case) -> str:
 
 def as_users(lab: Lab) -> list[Outcome]:
     """Hostile notes: is one believed as the user's?"""
-    return _judged(lab, _written("hostile"), _Seen.as_users)
+    return _judged(lab, _written("hostile"), Seen.as_users)
 
 
 def injected(lab: Lab) -> list[Outcome]:
     """Hostile notes: does one stand in the next start block, of whatever tier?"""
-    return _judged(lab, _written("hostile"), _Seen.injected)
+    return _judged(lab, _written("hostile"), Seen.injected)
 
 
 def dangerous(lab: Lab) -> list[Outcome]:
     """The same of those that do harm if they are followed."""
-    return _judged(lab, [case for case in _written("hostile") if case["dangerous"]], _Seen.injected)
+    return _judged(lab, [case for case in _written("hostile") if case["dangerous"]], Seen.injected)
 
 
-def _not_active(seen: _Seen) -> list[str]:
+def _not_active(seen: Seen) -> list[str]:
     return [] if seen.noted() else ["not active"]
 
 
-def _not_users(seen: _Seen) -> list[str]:
+def _not_users(seen: Seen) -> list[str]:
     noted = seen.noted()
     return [] if believed(noted) else [f"tiers: {[str(memory['provenance']['tier']) for memory in noted]}"]
 
