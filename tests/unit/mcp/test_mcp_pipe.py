@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
     ("memory_add", {"content": "The build runs on ninja, never on make."}, "Stored as"),
     ("memory_search", {"query": "what does the build run on, ninja or make"}, "ninja"),
-    ("memory_context", {}, "agent's note"),
+    ("memory_context", {}, "unconfirmed"),
     ("inject_context", {"topic": "the build on ninja"}, "ninja"),
     ("get_context_for_task", {"task_description": "change how the build runs on ninja"}, "ninja"),
     ("memory_list", {}, "ninja"),
