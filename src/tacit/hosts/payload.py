@@ -50,7 +50,11 @@ def _kind(value: object) -> str:
 
 def clean(text: str) -> str:
     """Remove terminal codes; replace what UTF-8 cannot carry (lone surrogates) by U+FFFD."""
-    text = strip_terminal_codes(text)
+    return without_surrogates(strip_terminal_codes(text))
+
+
+def without_surrogates(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot carry, by U+FFFD."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -123,7 +127,9 @@ class Fields:
             raise self.wrong(name, _kind(value), "a short text")
         if len(value) > MAX_ID_CHARS:
             raise self.wrong(name, f"it has {len(value)} characters", f"at most {MAX_ID_CHARS} characters")
-        if not value.isprintable() and (clean(value) != value or any(ord(char) < 0x20 for char in value)):
+        if not value.isprintable() and (
+            without_surrogates(value) != value or any(ord(char) < 0x20 for char in value)
+        ):
             raise self.wrong(name, "it holds control characters or lone surrogates", "plain text")
         return value
 
