@@ -44,7 +44,7 @@ def test_the_demo_shows_the_whole_way(tacit):
     assert report["problems"] == []
     assert report["took_s"] > 0
     kinds = {memory["kind"] for memory in report["captured"]}
-    assert {"preference", "decision", "anti_pattern", "file_context", "error_pattern"} <= kinds
+    assert {"preference", "decision", "anti_pattern", "fact", "error_pattern"} <= kinds
     contents = " ".join(memory["content"] for memory in report["captured"])
     assert "Lisbon" not in contents
     assert "have a look around" not in contents.lower().split("impl:")[0]
