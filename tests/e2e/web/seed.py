@@ -178,7 +178,7 @@ def _state(engine, clock, roots) -> None:
         engine.remember(text, kind=kind, when=when, scope=Scope.parse("universal"), source="cli")
     for number, (text, kind) in enumerate(DOUBTFUL):
         engine.remember(
-            text, kind=kind, cwd=str(roots["shop"]), speaker=Speaker.AGENT, source="mcp",
+            text, kind=kind, cwd=str(roots["shop"]), speaker=Speaker.AGENT, source="agent",
             session=SessionKey(host="claude-code", session_id=f"doubt{number}"),
         )  # fmt: skip
     _relate(engine, stored)

@@ -99,7 +99,12 @@ def test_what_a_session_taught_is_accepted_edited_and_dropped_on_its_page(page, 
     panel = page.get_by_role("region", name="What this session taught")
     expect(panel).to_contain_text("your word")
     expect(panel).to_contain_text("written down by fake-writer@1")
-    expect(panel).to_contain_text("2 of them wait for you")
+    # A command that the user never typed waits; any other note of the agent counts as its own.
+    expect(panel).to_contain_text("1 of them waits for you")
+    assert (statements(place)[WAITS]["memory"]["status"], statements(place)[WRONG]["memory"]["status"]) == (
+        "quarantined",
+        "active",
+    )
     expect(panel).to_contain_text("the agent was told in turn 2")
     expect(panel).to_contain_text("1 kept")
 
@@ -108,7 +113,7 @@ def test_what_a_session_taught_is_accepted_edited_and_dropped_on_its_page(page, 
 
     one("make gateway").get_by_role("button", name="Accept").click()
     page.get_by_text("Accepted:").first.wait_for()
-    expect(panel).to_contain_text("1 of them waits for you")
+    expect(panel).not_to_contain_text("waits for you")
     assert statements(place)[WAITS]["memory"]["status"] == "active"
     one("owned by nobody").get_by_role("button", name="Drop").click()
     page.get_by_text("Dropped:").first.wait_for()
