@@ -17,7 +17,7 @@ LINT = "Remember that we always run `make lint` before committing."
 OLD_LINT = "always run `make lint` before committing"
 NEW_LINT = "No, that's wrong. We run `just check` before committing now, not `make lint`."
 OLD_PORT = "The staging API always listens on port 8080"
-NEW_PORT = "We don't run the staging API on port 8080 any more; always run the staging API on port 9191."
+NEW_PORT = "From now on the staging API always listens on port 9191, not on port 8080."
 COMMIT = "Commit what we have."
 
 

@@ -17,12 +17,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 STATED = {
     "We decided that timeouts are 30 seconds.": "We decided that timeouts are 30 seconds",
     "We agreed that the API is versioned by header, by the way.": "We agreed that the API is versioned by header, by the way",
-    "We now use ruff instead of flake8, CLAUDE.md is out of date. Can you fix the imports?": "We now use ruff instead of flake8",
+    "We now use ruff instead of flake8, CLAUDE.md is out of date. Can you fix the imports?": "We now use ruff instead of flake8, CLAUDE.md is out of date",
     "The staging database runs on db2.internal:5433, not on localhost.": "The staging database runs on db2.internal:5433, not on localhost",
-    "ok. Ask me before you install anything.": "Ask me before you install anything",
-    "Leave the vendored parser alone.": "Leave the vendored parser alone",
+    "ok. Always ask me before you install anything.": "Always ask me before you install anything",
+    "Never touch the vendored parser.": "Never touch the vendored parser",
 }
-LAST = "Every bug fix comes with a regression test"
+LAST = "From now on every bug fix comes with a regression test"
 TALK = (
     ("please add a `--quote never` test for set in tests/test_cli.py", "I added the test. All 42 tests pass."),
     ("No!! revert that, find_dotenv is public API ...", "You're right, I reverted the rename of `find_dotenv`."),
@@ -42,7 +42,7 @@ def machine() -> Iterator[Machine]:
 
 
 def test_what_was_stated_is_kept_and_nothing_of_the_talk(machine: Machine) -> None:
-    machine.remember("We use flake8 for linting.", kind="decision")
+    machine.remember("We use flake8.", kind="decision")
     said = [*TALK[:3], *((prompt, "Noted.") for prompt in STATED), *TALK[3:]]
     for prompt, _ in said:
         machine.prompt(prompt, session_id="day")

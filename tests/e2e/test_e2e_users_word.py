@@ -55,14 +55,15 @@ def learned(machine: Machine, words: str) -> tuple[str, str]:
     raise AssertionError(f"{words!r} is not among {known(machine)}")
 
 
-MINE, WAITING = ("user", "active"), ("import", "quarantined")
+MINE, NOTED, WAITING = ("user", "active"), ("assistant", "active"), ("import", "quarantined")
 
 
 def test_an_agent_is_believed_only_what_the_users_sentence_says(machine: Machine) -> None:
     machine.prompt("Please use pnpm instead of npm for installing packages in this repo")
-    assert "unconfirmed" in add(
+    turned = add(
         machine, "Use npm instead of pnpm for installing packages in this repo", "use pnpm instead of npm"
     )
+    assert "as the user's word: Use pnpm instead of npm" in turned, "the user's own sentence is stored"
     machine.prompt("What happens if we disable certificate checks for internal services?")
     assert "unconfirmed" in add(
         machine,
@@ -82,11 +83,11 @@ def test_an_agent_is_believed_only_what_the_users_sentence_says(machine: Machine
     assert "staging database" in block
 
 
-def test_saying_it_later_confirms_what_waited(machine: Machine) -> None:
+def test_saying_it_later_confirms_an_agents_note(machine: Machine) -> None:
     words = "The invoice numbers are never reused"
     machine.wake()
     assert "unconfirmed" in add(machine, words)
-    assert known(machine) == {words: WAITING}
+    assert known(machine) == {words: NOTED}
     machine.prompt("yes. the invoice numbers are never reused")
     assert "unconfirmed" not in add(machine, words, "the invoice numbers are never reused")
     assert known(machine)[words] == MINE

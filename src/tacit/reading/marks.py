@@ -345,6 +345,13 @@ def _remembers(told: re.Match[str], table: _Table) -> bool:
     return _mark_in(rest, table) is not None
 
 
+_CHANGED = re.compile(
+    r"\W*(?:we|our|the|this)\b(?:[^.;?!]*\snow,? (?:and |but )?not\s+(?!(?:later|tomorrow|then|next|today|yet|when|after|before)\b)\S"
+    r"|(?: [\w-]+){0,3} now (?:use|uses|run|runs|deploy|deploys|write|build|test|log|store)\b[^.;?!]* (?:instead of|rather than) \S)",
+    re.IGNORECASE,
+)
+"""A standing thing that is now another one: "we run X now, not Y", "we now use X instead of Y"."""
+_DAY = re.compile(r"\b(?:today|yet|currently)\b", re.IGNORECASE)
 _STATES = re.compile(
     r"\b(?:is|are|was|uses?|used|must|should|never|always|can'?t|cannot|don'?t|doesn'?t|needs?|lives?|runs?|expires?|has|have|will|goes|go|comes?|takes?|not|requires?|starts?|means?|only)\b",
     re.IGNORECASE,
@@ -399,7 +406,11 @@ def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: i
     """The statement `text`, unless `said`, the words that count, is for once, doubted, another's or says nothing by itself."""
     before, clause = _clause(said, at)
     head = before + clause
-    if table.find("one_off", said) or (table.find("today", clause) and name != "from_now"):
+    # "We now use X instead of Y" tells of a change: there "now" is no day.
+    changed = table.code == ENGLISH and _CHANGED.match(said, at)
+    if table.find("one_off", said) or (
+        table.find("today", clause) and name != "from_now" and not (changed and not _DAY.search(clause))
+    ):
         return None
     # "Remember that it might fail" is marked all the same.
     weak = name not in ("remember", "remember_last", "label")
