@@ -116,7 +116,7 @@ def test_opencode_is_given_what_holds_since_the_correction(sandbox, opencode, pr
         server.prompt(server.create_session(), "hello")
         request = sandbox.stub.agent_requests[-1]
         for word in ("just check", "port 9191"):
-            place = only(request, word, beside=f"{OLD_LINT}|{OLD_PORT}", last_session=preset == "refresh")
+            place = only(request, word, beside=f"{OLD_LINT}|{OLD_PORT}", last_session=True)
             assert request.messages[index_of(place)]["role"] == "system"
 
         if preset == "refresh":
