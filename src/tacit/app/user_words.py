@@ -334,7 +334,8 @@ def _why_not(sentences: Sequence[Sentence], at: int, quoted: str) -> Failed:
         return "doubts"
     if is_reported(text) or names_source(text) or _SPEAKER.search(text):
         return "reports"
-    if _ELSEWHERE.search(text):
+    before = sentences[at - 1].text if at else ""
+    if _ELSEWHERE.search(text) or _ELSEWHERE.search(before):
         return "elsewhere"
     after = sentences[at + 1].text if at + 1 < len(sentences) else ""
     if _MOCKED.search(text) or (after and _MOCKED.search(after) and len(after.split()) <= LEAST_WORDS + 1):

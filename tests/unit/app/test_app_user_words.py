@@ -49,6 +49,11 @@ def test_the_agents_wording_is_stored_where_it_says_no_more_and_no_less() -> Non
         ("asks", "should we always rebase", ["should we always rebase?"]),
         ("doubts", "maybe we should move to bun", ["maybe we should move to bun at some point"]),
         ("reports", "we always rebase first", ["bob on slack: we always rebase first"]),
+        (
+            "elsewhere",
+            "the release branch is called trunk",
+            ["in the old repo they did it right. The release branch is called trunk."],
+        ),
         ("elsewhere", "we used tabs for everything", ["in my old project we used tabs for everything"]),
         (
             "taken_back",
