@@ -41,7 +41,7 @@ _INNER_ANTI = lazy_regex(
     re.IGNORECASE,
 )
 _RULE = lazy_regex(
-    r"\b(?:always|must|should|shall|make sure|ensure|required?|mandatory|needs? to|has to|have to|only)\b",
+    r"\b(?:always|must|should|shall|make sure|ensure|required?|mandatory|needs? to|has to|have to|only)\b|^\W*(?:every|each|all)\b",
     re.IGNORECASE,
 )
 _OWN = r"(?:project|repo|repository|code ?base|app|application|package|workspace|library|service|monorepo|team|company|machine|product)"

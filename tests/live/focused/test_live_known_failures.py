@@ -35,7 +35,7 @@ def begin(live) -> Work:
         machine.remember(content, kind="error_pattern", when="")
     for number in range(12):
         machine.remember(
-            f"Mirror {number} takes what `git push` sends to port {9400 + number}.", kind="fact", when=""
+            f"Mirror {number} of the origin listens on port {9400 + number}.", kind="fact", when=""
         )
     return session
 

@@ -25,7 +25,7 @@ def delegate(settings: str) -> dict[str, list[str]]:
         executable = require_client("claude")
         sandbox.search_path = f"{executable.parent}:{sandbox.search_path}"
         sandbox.configure(f"recall:\n  budgets: {{start: 0}}\n{settings}")
-        sandbox.remember(GATE)
+        sandbox.remember(GATE, kind="preference")
         sandbox.remember(SIZE, kind="fact")
         client = ClaudeCode(sandbox, executable)
         client.install()

@@ -27,7 +27,7 @@ def test_three_statements_on_one_subject_all_stay(live, preset):
 def test_what_says_that_it_replaces_another_does(live):
     machine = live("preset: focused")
     machine.wake()
-    machine.tacit("remember", "--kind", "guideline", "Lint with `flake8 src` before every commit.")
-    machine.tacit("remember", "We switched from flake8 to ruff")
+    machine.tacit("remember", "--kind", "guideline", "We lint with flake8.")
+    machine.tacit("remember", "We lint with ruff instead of flake8 now.")
     (left,) = machine.ask("list")["memories"]
     assert "ruff" in left["content"]

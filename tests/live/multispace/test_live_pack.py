@@ -163,7 +163,5 @@ def test_the_last_session_is_summed_up_and_says_no_decision_twice(live):
     assert block.count(CODES.rstrip(".")) == 1
     assert headings(block) == [HEADINGS[0], HEADINGS[2], HEADINGS[4]]
     summary = block.split("### Session Context\n")[1]
-    assert (
-        "Last session focused on Implement the user registration endpoint with email verification." in summary
-    )
+    assert "Last session focused on src/registration.py." in summary
     assert "Open: resending the code after a minute." in summary

@@ -69,14 +69,16 @@ def test_adding_again_with_the_users_words_confirms_what_the_agent_added(live):
     words = "The staging server is called heron"
     machine.wake()
     assert "unconfirmed" in call_tool(machine, "memory_add", content=words)
-    assert "heron" not in PluginSession(machine, "s1").start()
+    assert "heron (agent's note" in PluginSession(machine, "s1").start()
     session = PluginSession(machine, "s2")
     session.start()
     session.say("by the way, the staging server is called heron")
     told = call_tool(machine, "memory_add", content=words, user_words="the staging server is called heron")
     assert "unconfirmed" not in told
     assert any("heron" in text for text in machine.contents()), "it is listed"
-    assert "heron" in section(PluginSession(machine, "s3").start(), "Tech Context")
+    context = section(PluginSession(machine, "s3").start(), "Tech Context")
+    assert "heron" in context
+    assert "agent's note" not in context
     found = call_tool(machine, "memory_search", query="Where do we try things out before a release?")
     assert "heron" in found
     assert "heron" in call_tool(machine, "memory_list")

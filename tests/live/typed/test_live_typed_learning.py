@@ -1,4 +1,4 @@
-"""What the `typed` preset learns: a decision of the agent's waits for the user, and one project or agent has settings of its own."""
+"""What the `typed` preset learns: a decision that the user states, and one project or agent has settings of its own."""
 
 from __future__ import annotations
 
@@ -7,61 +7,21 @@ import time
 from e2e.drivers.machine import wait_for
 from presets.acceptance import acceptance
 
-ASKED = "Should we use JWT or sessions?"
-DECIDED = "I decided to use JWT with RS256 for authentication."
-
-
-def waiting(machine):
-    """Decisions about RS256 of the present project that wait for the user."""
-    review = machine.request("GET", f"/v1/review?cwd={machine.project}")["review"]
-    return [one["memory"] for one in review if "RS256" in one["memory"]["content"]]
-
 
 @acceptance("typed", "4.2-decision", "9.4-b")
-def test_a_decision_of_the_agents_waits_until_the_user_accepts_it(typed):
+def test_a_decision_that_the_user_states_is_stored_and_given(typed):
     session = typed.session()
     session.start()
-    session.say(ASKED)
-    session.stops(DECIDED)
+    session.say("Should we use JWT or sessions?")
+    session.stops("I decided to use JWT with RS256 for authentication.")
+    session.say("We decided to use JWT with RS256 for authentication.")
+    session.stops("Done.")
     session.end()
-
-    wait_for(lambda: waiting(typed))
-    prompt = "How do people sign in to our service, with cookies or tokens?"
-    assert "RS256" not in typed.session("before").start() + typed.ask_prompt(prompt, "before")
-    (one,) = waiting(typed)
-    assert one["kind"] == "decision"
-    typed.request("POST", "/v1/review", {"action": "accept", "ids": [one["id"]]})
-    assert "[DEC]" in typed.session("after").start()
-    assert "RS256" in typed.session("later").start()
-
-
-@acceptance("typed", "4.2-decision", "9.4-b")
-def test_a_yes_in_the_chat_makes_the_agents_decision_the_users(typed):
-    replies = {
-        "accepted": ("yes, go ahead please", True),
-        "doubted": ("yes, but are you sure about RS256?", False),
-        "refused": ("no, use sessions", False),
-        "elsewhere": ("Please rename the helper in cart.py to totals.", False),
-    }
-    for name, (reply, holds) in replies.items():
-        typed.in_project()
-        session = typed.session(name)
-        session.start()
-        session.say(ASKED)
-        session.stops(DECIDED)
-        session.say(reply)
-        session.stops("Done.")
-        session.end()
-        if holds:
-            (one,) = typed.learned("decision", status="active")
-            assert "RS256" in one["content"]
-            assert waiting(typed) == []
-        else:
-            wait_for(lambda: waiting(typed))
-            assert not typed.stored(status="active", kind="decision"), name
-        block = typed.session("next").start()
-        assert ("RS256" in block) is holds, name
-        assert ("### Decision" in block) is holds, name
+    (one,) = typed.learned("decision", status="active")
+    assert "RS256" in one["content"]
+    block = typed.session("next").start()
+    assert "### Decision" in block
+    assert "RS256" in block
 
 
 @acceptance("typed", "4.2-preference")
@@ -69,8 +29,8 @@ def test_a_standard_and_a_style_are_learned_and_reports_are_not(typed):
     session = typed.session()
     session.start()
     for words in (
-        "Our standard is one component per file.",
-        "The style is single quotes in all modules.",
+        "Our convention is one component per file.",
+        "Always use single quotes in all modules.",
         "The style is missing on the buttons.",
         "Is our standard one class per module?",
         "The issue was a stale lock file; fixed by removing it.",
@@ -81,8 +41,8 @@ def test_a_standard_and_a_style_are_learned_and_reports_are_not(typed):
     typed.learned("digest")
     stated = {one["content"]: one["kind"] for one in typed.stored() if one["kind"] != "digest"}
     assert stated == {
-        "Our standard is one component per file": "preference",
-        "The style is single quotes in all modules": "preference",
+        "Our convention is one component per file": "fact",
+        "Always use single quotes in all modules": "preference",
     }
     assert typed.request("GET", f"/v1/review?cwd={typed.project}")["review"] == []
 

@@ -27,7 +27,7 @@ def test_the_digests_of_many_sessions_do_not_silence_a_prompt(typed):
         session.stops("I changed the timeout of the login session.")
         session.end()
     digests = typed.learned("digest", 30)
-    assert all("login bug" in one["content"] for one in digests)
+    assert all("src/login" in one["content"] for one in digests)
     block = typed.ask_prompt(LOGIN_BUG, "after")
     assert LATE_CLOCK in block
     assert "impl:" not in block
@@ -188,11 +188,11 @@ def test_sensitivity_is_set_on_every_way_and_words_that_are_secrets_are_refused(
     )  # fmt: skip
     pager = "The pager number of the bank ends in 7"
     said = typed.tool("memory_add", content=pager, kind="fact", sensitivity="restricted")
-    (added,) = [one for one in typed.stored(status="quarantined") if one["content"] == pager]
+    (added,) = [one for one in typed.stored() if one["content"] == pager]
     assert (added["sensitivity"], added["id"][-7:] in said) == ("restricted", True)
     refused = typed.tool("memory_add", content="The door of the bank opens at nine", sensitivity="secretive")
     assert "restricted" in refused
-    assert not [one for one in typed.stored(status="quarantined") if "opens at nine" in one["content"]]
+    assert not [one for one in typed.stored() if "opens at nine" in one["content"]]
     assert "pager" not in typed.tool("inject_context", topic="the pager number of the bank")
     assert "pager" in typed.tacit("recall", "the pager number of the bank").stdout
     blocks = typed.session("second").start() + typed.ask_prompt(
@@ -249,7 +249,6 @@ def test_outcomes_come_where_they_are_turned_on(typed_with):
     found = lines(machine.ask_prompt(LOGIN_BUG, "on"))
     assert {line[:7] for line in found} == {"- [OUT]"}
     assert any("support team" in line for line in found)
-    assert any("impl:" in line for line in found), "a digest is the outcome of a session"
     machine.set(f"preset: typed\nrecall: {{kinds: [{FOUR}]}}\n")
     wait_for(lambda: "outcome" not in str(machine.ask("config", "get", "recall.kinds")))
     wait_for(lambda: machine.ask_prompt(LOGIN_BUG, f"off{time.monotonic_ns()}") == "")
@@ -278,7 +277,7 @@ def test_a_name_of_the_design_leads_to_the_setting(typed_with):
         ("memory.injection.per_prompt.min_relevance_score", "recall.thresholds.prompt", "0.5"),
         ("error_context.budget_tokens", "recall.budgets.failure", "250"),
         ("scoring.recency_weight", "recall.typed.recency", "0.1"),
-        ("deduplication_threshold", "capture.near_duplicate_cosine", "0.9"),
+        ("deduplication_threshold", "capture.near_cosine", "0.9"),
     ):
         assert f"`{setting}`" in machine.said("config", "set", name, value, code=3)
         machine.tacit("config", "set", setting, value)

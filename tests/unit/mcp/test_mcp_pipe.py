@@ -81,7 +81,7 @@ async def use_every_tool(client: Client) -> None:
     found = await client.call_tool("memory_search", {"query": "what does the build run on, ninja or make"})
     name = found.structured_content["memories"][0]["id"]
     changed = await client.call_tool("memory_update", {"id": name, "content": "The build runs on bazel."})
-    assert "Changed" in str(changed.content)
+    assert "replaces" in str(changed.content)
     assert changed.structured_content["undo"].startswith("chg_")
     assert "bazel" in str((await client.call_tool("memory_list", {})).structured_content)
     assert "useful" in str((await client.call_tool("memory_feedback", {"id": name, "useful": True})).content)

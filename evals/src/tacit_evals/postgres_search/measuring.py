@@ -222,7 +222,9 @@ class Exact:
             weight = math.log1p((len(self._ids) - len(held) + 0.5) / (len(held) + 0.5))
             for row in held:
                 sums[row] += weight
-        scored = sorted((-total * self._norms[row], self._ids[row]) for row, total in sums.items())
+        scored = sorted(
+            ((total * self._norms[row], self._ids[row]) for row, total in sums.items()), reverse=True
+        )
         return [name for _, name in scored[:depth]]
 
 
