@@ -69,9 +69,8 @@ def test_adding_again_with_the_users_words_confirms_what_the_agent_added(live):
     words = "The staging server is called heron"
     machine.wake()
     assert "unconfirmed" in call_tool(machine, "memory_add", content=words)
-    assert "heron (agent's note" in PluginSession(machine, "s1").start()
     session = PluginSession(machine, "s2")
-    session.start()
+    assert "heron (agent's note" in session.start()
     session.say("by the way, the staging server is called heron")
     told = call_tool(machine, "memory_add", content=words, user_words="the staging server is called heron")
     assert "unconfirmed" not in told

@@ -38,7 +38,7 @@ def test_a_standard_and_a_style_are_learned_and_reports_are_not(typed):
         session.say(words)
         session.stops("Noted.")
     session.end()
-    typed.learned("digest")
+    wait_for(lambda: len(typed.stored()) == 2)
     stated = {one["content"]: one["kind"] for one in typed.stored() if one["kind"] != "digest"}
     assert stated == {
         "Our convention is one component per file": "fact",
