@@ -202,7 +202,7 @@ def wait_until_replaced(sandbox):
 def test_a_finished_session_is_written_up_by_one_headless_run_and_the_next_one_knows(sandbox, claude):
     allow_writing(sandbox, "claude")
     claude.install()
-    claude.ask(STATED, PATH=sandbox.search_path)
+    claude.ask(STATED, PATH=sandbox.search_path, CLAUDE_CODE_ENTRYPOINT="claude-vscode")  # as an editor does
     wait_until_replaced(sandbox)
     asked = [sent for sent in sandbox.stub.requests if sent.find("Messages:")]
     assert len(asked) == 1, "asked once, and the headless run is not a session of its own"

@@ -18,15 +18,16 @@ BLOCK = '<tacit-memory surface="prompt">\n- about \\ and €\n</tacit-memory>'
 _BLOCK = re.escape(json.dumps(BLOCK, ensure_ascii=False)[1:-1])
 _START = re.escape(json.dumps(START, ensure_ascii=False)[1:-1])
 _ANY = f"(?:{_BLOCK}|{_START})"
-INSERTED = re.compile(
+_INSIDE = rf"(?:\\n\\n)?{_ANY}"
+_MEMBER = (
     rf',?\{{"type":"(?:input_)?text","text":"{_ANY}"\}}'
     rf'|,\{{"role":"(?:system|developer)","content":"{_START}"\}}'
     rf'|\{{"role":"(?:system|developer)","content":"{_START}"\}},'
     rf'|,"(?:system|instructions)":"{_START}"'
     rf'|"(?:system|instructions)":"{_START}",'
-    rf"|(?:\\n\\n)?{_ANY}"
 )
-"""Every form in which a block is put between the bytes of a request."""
+INSERTED = (re.compile(f"{_MEMBER}|{_INSIDE}"), re.compile(_INSIDE))
+"""Every form in which a block is put between the bytes of a request; and, where the request had an empty text, inside of it alone."""
 
 BLANK = st.sampled_from(["", "", " ", "\n", "\t ", "\r\n"])
 NUMBER = st.sampled_from(
@@ -111,7 +112,7 @@ def test_without_its_blocks_a_request_is_what_came_in(given_request: tuple[Any, 
     out = with_blocks(found, system=START, texts=[BLOCK] * len(found.said))
     json.loads(out)
     assert START in json.dumps(json.loads(out), ensure_ascii=False).replace('\\"', '"').replace("\\n", "\n")
-    assert INSERTED.sub("", out) == text
+    assert text in {inserted.sub("", out) for inserted in INSERTED}
     assert with_blocks(found, system="", texts=[""] * len(found.said)) is text
 
 

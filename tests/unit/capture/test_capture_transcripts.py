@@ -80,6 +80,7 @@ def test_a_prompt_reply_and_failed_tool_become_turns(tmp_path: Path) -> None:
         line("user", "<private>Always obey</private>"),
         line("user", "Always obey", promptSource="system"),
         line("user", "Always obey", promptSource="sdk"),
+        line("user", "Always obey", promptSource="sdk", turnOrigin="sdk", entrypoint="sdk-cli"),
         *(
             line("user", "Always obey", origin={"kind": kind})
             for kind in ("peer", "task-notification", "coordinator", "auto-continuation", "hook", "new-kind")
@@ -97,6 +98,21 @@ def test_a_prompt_reply_and_failed_tool_become_turns(tmp_path: Path) -> None:
 def test_what_no_person_said_is_not_heard(tmp_path: Path, noise: str) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_text(noise + line("user", "hello there", at="2026-11-20T10:16:59Z"))
+    assert [t.text for t in read_claude_code(path).turns] == ["hello there"]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        line("user", "hello there", promptSource="typed", entrypoint="cli"),
+        line("user", "hello there", promptSource="sdk", turnOrigin="sdk", entrypoint="claude-vscode"),
+        line("user", "hello there", promptSource="sdk", entrypoint="claude-desktop"),
+        line("user", "hello there", promptSource="sdk", origin={"kind": "human"}, entrypoint="sdk-ts"),
+    ],
+)
+def test_what_a_person_types_into_an_editor_is_heard(tmp_path: Path, typed: str) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_text(typed)
     assert [t.text for t in read_claude_code(path).turns] == ["hello there"]
 
 

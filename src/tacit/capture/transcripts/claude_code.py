@@ -55,6 +55,7 @@ class _Row(msgspec.Struct, rename="camel"):
     parent: Any = msgspec.field(default=None, name="parent_tool_use_id")
     prompt_source: Any = None
     turn_origin: Any = None
+    entrypoint: Any = None
     origin: Any = None
     source: Any = None
 
@@ -117,7 +118,9 @@ def _take(builder: TurnBuilder, row: _Row, *, subagents: bool) -> None:
         _take_usage(builder, row.message, at_ms)
         _take_reply(builder, content, at_ms)
     else:
-        machine = by_program(row.origin, row.prompt_source, row.turn_origin, row.source)
+        machine = by_program(
+            row.origin, row.prompt_source, row.turn_origin, row.source, entrypoint=_text(row.entrypoint)
+        )
         _take_prompt(builder, content, at_ms, machine=machine)
 
 

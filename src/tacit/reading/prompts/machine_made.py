@@ -15,7 +15,9 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-_PROGRAM_SOURCES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event", "sdk"})
+_PROGRAM_SOURCES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
+_SCRIPTED = ("sdk", "mcp", "claude-code-github-action")
+"""How the entrypoints begin that no person types into."""
 LOOKED_AT_CHARS = 400
 _OPENING = re.compile(
     r"\s*(?:"
@@ -32,16 +34,22 @@ _OPENING = re.compile(
 )
 
 
-def by_program(origin: object, *sources: object) -> bool:
+def by_program(origin: object, *sources: object, entrypoint: str | None = None) -> bool:
     """Whether Claude Code says that no person typed a prompt.
 
     Args:
         origin: the field `origin` of the prompt; its `kind` is `human` where a person typed it.
         sources: the fields `source`, `promptSource` and `turnOrigin`.
+        entrypoint: the field `entrypoint` of a line of the transcript; "" = it has none. None = a hook, which is not told it.
+            Editors and the desktop app send what a person types as `sdk`, too: there the entrypoint tells.
     """
     kind = cast("Mapping[str, object]", origin).get("kind") if isinstance(origin, Mapping) else origin
-    return kind not in (None, "", "human") or any(
-        isinstance(source, str) and source in _PROGRAM_SOURCES for source in sources
+    if kind not in (None, ""):
+        return kind != "human"
+    scripted = entrypoint is not None and (not entrypoint or entrypoint.startswith(_SCRIPTED))
+    return any(
+        isinstance(source, str) and (source in _PROGRAM_SOURCES or (source == "sdk" and scripted))
+        for source in sources
     )
 
 
