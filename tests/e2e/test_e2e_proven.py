@@ -141,7 +141,9 @@ def test_what_worked_twice_is_given_at_the_start(machine: Machine) -> None:
         session.ran(command, wrong.error)
         session.ran(f"uv run {command}")
         session.end()
-        wait_for(lambda: len(fixes_of(machine)) == 1)
+        digest = f"/v1/digests?session=claude-code/{name}"
+        wait_for(lambda digest=digest: machine.request("GET", digest)["digests"])
+        assert len(fixes_of(machine)) == 1
         if name == "first":
             assert "`flake8` failed with" not in machine.start(), "once is not enough"
     given = machine.start()
