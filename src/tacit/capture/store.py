@@ -18,6 +18,7 @@ import numpy as np
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.branches.marks import replaced_on_branches
 from tacit.capture.reconcile import Neighbor, reconcile
+from tacit.capture.reconcile.decide import with_copies_ended
 from tacit.capture.reconcile.judge import Judge, judge_by_words
 from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
@@ -314,8 +315,13 @@ class Reconciler:
         changes: list[Change] = []
         links: list[Relation] = []
         for item in items:
+            stated_here = _carried(item)
+            near = (
+                self._neighbours(stated_here, vectors, current, gone, beside.get(stated_here.id, ()))
+                if isinstance(item, Memory | Supersede) and stated_here
+                else []
+            )
             if isinstance(item, Memory):
-                near = self._neighbours(item, vectors, current, gone, beside.get(item.id, ()))
                 stated = self._stated_in(item.provenance, counted)
                 change = reconcile(
                     item,
@@ -328,7 +334,7 @@ class Reconciler:
                 if stated_id := _holder(change):
                     stated.add(stated_id)
             else:
-                change = item
+                change = with_copies_ended(item, near)
             match change:
                 case Add() | Merge() | Contradict() | Edit():
                     current[change.memory.id] = change.memory

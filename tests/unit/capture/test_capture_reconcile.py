@@ -8,7 +8,7 @@ import pytest
 
 from tacit.app.reasons import change_text
 from tacit.capture.reconcile import MAX_EVIDENCE, Neighbor, reconcile
-from tacit.capture.reconcile.decide import REPEAT_WINDOW_MS
+from tacit.capture.reconcile.decide import REPEAT_WINDOW_MS, replace_named, with_copies_ended
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
@@ -170,6 +170,52 @@ def test_a_pin_in_the_same_session_is_kept_and_counts_no_statement() -> None:
     change = decide(replace(stored("Use tabs", key="mem_new", at=30), pinned=True), old)
     assert isinstance(change, Merge)
     assert change.memory == replace(old, pinned=True, updated_at_ms=30)
+
+
+PART, REASON = "Never log customer addresses.", "support asked for it twice."
+
+
+def test_the_longer_reading_of_one_saying_stays() -> None:
+    whole = f"{PART} {REASON}"
+    change = decide(memory(whole, session="s1"), stored(PART))
+    assert isinstance(change, Supersede)
+    assert change.memory.content == whole
+    again = decide(memory(PART, session="s1"), stored(whole))
+    assert isinstance(again, Skip | Merge)
+    assert isinstance(again, Skip) or again.memory.content == whole
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        f"Some say: {PART} {REASON}",  # no sentence of its own
+        "Never log customer addresses or names. Ask support.",
+        "Never log customer addresses without consent.",
+    ],
+)
+def test_a_sentence_with_other_words_is_no_longer_reading(whole: str) -> None:
+    assert isinstance(decide(memory(whole, session="s1"), stored(PART)), Add)
+
+
+def test_what_another_session_said_with_more_stands_beside_it() -> None:
+    assert isinstance(decide(memory(f"{PART} {REASON}"), stored(PART)), Add)
+
+
+def test_what_replaces_a_statement_replaces_its_own_copies() -> None:
+    new, old = (
+        memory("We go with Svelte. React is heavy.", session="s1"),
+        stored("Use React", key="mem_react"),
+    )
+    others = (
+        stored("We go with Svelte", key="mem_part"),
+        stored("we go with Svelte. React is heavy", key="mem_same"),
+        stored("We go with Svelte", key="mem_elsewhere", session="s9"),
+        stored("Svelte needs Node 22", key="mem_other"),
+    )
+    change = replace_named(new, [old], spoken_of=())
+    ended = with_copies_ended(change, [Neighbor(memory=one) for one in others])
+    assert isinstance(ended, Supersede)
+    assert (ended.old_id, ended.further) == ("mem_react", ("mem_part", "mem_same"))
 
 
 def test_a_value_that_is_said_to_be_new_supersedes_and_says_why() -> None:

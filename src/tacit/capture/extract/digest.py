@@ -81,19 +81,10 @@ def extend_work(
 
 
 def write_digest(work: SessionWork, *, failures: Sequence[Failure] = ()) -> str:
-    """The digest, or "" for a session in which nothing was changed, decided, fixed, committed, or named as open."""
+    """The digest, or "" for a session in which nothing was changed, fixed, committed, or named as open: what was only decided is stored for itself."""
     waiting = tuple(dict.fromkeys((*open_tasks(work.tasks), *work.steps)))
     failing = [failure.command for failure in failures if failure.times >= TRIED_AGAIN]
-    if not (
-        work.files
-        or work.decided
-        or work.left
-        or work.fixed
-        or work.commits
-        or work.blocked
-        or waiting
-        or failing
-    ):
+    if not (work.files or work.left or work.fixed or work.commits or work.blocked or waiting or failing):
         return ""
     shown = list(work.files[:_MAX_FILES])
     more = len(work.files) - len(shown)

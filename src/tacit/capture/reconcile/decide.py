@@ -6,6 +6,7 @@ one, and never lets an older statement replace a newer one.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import AGENT_SOURCES, LearnedOn, Memory, Sensitivity, TrustTier
 from tacit.model.trigger import MAKER_RANK, Trigger
 from tacit.safety.trust import may_supersede, most_sensitive
+from tacit.statements.same import canonical_text, same_statement
 
 MAX_EVIDENCE = 8
 MAX_FILES = 200
@@ -28,6 +30,8 @@ REPEAT_WINDOW_MS = 60_000
 """The same words by the same hand within this are one saying: the answer to the first did not arrive, or the key was hit twice."""
 _HEARD = "session"
 """Source of what capture finds in sessions: the files it names are those of the moment."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…;])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +164,23 @@ def replace_named(memory: Memory, old_memories: Sequence[Memory], *, spoken_of: 
     )
 
 
+def with_copies_ended(change: Change, neighbours: Sequence[Neighbor]) -> Change:
+    """`change`; where its memory replaces others, it also replaces those of `neighbours` that say the same, or a part of it in the same session."""
+    if not isinstance(change, Supersede):
+        return change
+    memory, ended = change.memory, {change.memory.id, change.old_id, *change.further}
+    copies = [
+        stored.id
+        for stored in (neighbor.memory for neighbor in neighbours)
+        if stored.id not in ended
+        and stored.scope == memory.scope
+        and stored.branch_name == memory.branch_name
+        and (same_statement(memory.content, stored.content) or _says_with_more(memory, stored))
+        and not _forbidden(memory, stored)
+    ]
+    return replace(change, further=(*change.further, *copies)) if copies else change
+
+
 def _said_to_replace(old_memories: Sequence[Memory], *, but: ChangeReason | None = None) -> ChangeReason:
     ids = tuple(stored.id for stored in old_memories)
     return ChangeReason(cause=ChangeCause.SAID_TO_REPLACE, memory_ids=ids, but=but)
@@ -195,12 +216,30 @@ def _judged(memory: Memory, neighbours: Sequence[Neighbor], judge: Judge) -> lis
     return [
         (
             stored,
-            judge(memory.content, stored.content, correction)
+            Judgment(relation="conflict", why=ChangeCause.REPLACES)
+            if _says_with_more(memory, stored)
+            else Judgment(relation="same", why=ChangeCause.SAYS_SAME)
+            if _says_with_more(stored, memory)
+            else judge(memory.content, stored.content, correction)
             if _age(memory, stored) >= 0
             else judge(stored.content, memory.content, stored.kind == "correction"),
         )
         for stored in (neighbor.memory for neighbor in neighbours)
     ]
+
+
+def _says_with_more(memory: Memory, stored: Memory) -> bool:
+    """Whether `memory` holds `stored` as whole sentences among others, of the same session: the longer reading of one saying stays."""
+    mine, theirs = memory.provenance, stored.provenance
+    if not mine.session_id or (mine.host, mine.session_id) != (theirs.host, theirs.session_id):
+        return False
+    whole, part = (
+        [canonical_text(sentence) for sentence in _SENTENCE_END.split(one.content.strip())]
+        for one in (memory, stored)
+    )
+    return len(part) < len(whole) and any(
+        whole[start : start + len(part)] == part for start in range(len(whole) - len(part) + 1)
+    )
 
 
 def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collection[str]) -> Change:
@@ -209,7 +248,7 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collectio
     Of the two wordings the later one of equal or higher trust stays.
     """
     completed = _with_what_is_given(memory, stored)
-    if _age(memory, stored) >= 0 and _may_word(memory, stored):
+    if _age(memory, stored) >= 0 and _may_word(memory, stored) and not _says_with_more(stored, memory):
         completed = replace(completed, content=memory.content)
     if _promotes(memory, stored):
         return Merge(
