@@ -168,6 +168,7 @@ def test_the_start_pack_stands_under_headings_by_scope(lab):
     speaks(lab, "main.go", "shop.go")
     lab.know("Answer in short sentences", scope=UNIVERSAL)
     lab.know("global state in packages", "anti_pattern", scope=UNIVERSAL)
+    lab.know("In all my projects, never add a dependency without asking", "anti_pattern", scope=UNIVERSAL)
     lab.know("Wrap errors with %w", scope=GO)
     lab.know("Prices are integers in cents", "decision")
     lab.know(CODES, "digest")
@@ -176,6 +177,7 @@ def test_the_start_pack_stands_under_headings_by_scope(lab):
         "## Developer Memory", "### Universal Rules", "### Go Preferences", "### Shop Decisions", "### Session Codes",
     ]  # fmt: skip
     assert "- Avoid: global state in packages" in under(block, "### Universal Rules")
+    assert "- In all my projects, never add a dependency without asking" in under(block, "### Universal Rules")
     assert under(block, "### Session Codes") == CODES.splitlines()
 
 

@@ -22,7 +22,11 @@ UNIVERSAL = "### Universal Rules"
 CODES = "### Session Codes"
 CODE_CATEGORIES = ("done", "decided", "open")
 _ID_TAIL = re.compile(r"-[0-9a-f]{10}$")
-_NEGATIVE = re.compile(r"\s*(?:avoid|never|no|don'?t|do not|not|without|stop)\b", re.IGNORECASE)
+_NEGATIVE = re.compile(
+    r"(?<!\w)(?:avoid|never|no|don['’]?t|dont|not|without|stop|nie|niemals|nicht|kein\w*|jamais|pas|nunca|jamás|não|mai|non|nooit|niet|geen)(?!\w)",
+    re.IGNORECASE,
+)
+"""Words with which a statement itself says what to avoid: "Avoid: never ..." would say the opposite."""
 
 
 def heading_of(scope: Scope) -> str:
@@ -41,7 +45,7 @@ def scoped_line(
     """One memory as one line; an anti-pattern that names only the thing is told to be avoided."""
     del kinds
     memory = candidate.memory
-    avoid = "Avoid: " if memory.kind == "anti_pattern" and not _NEGATIVE.match(text) else ""
+    avoid = "Avoid: " if memory.kind == "anti_pattern" and not _NEGATIVE.search(text) else ""
     source = needed_source(candidate)
     mark = f" ({escape_text(clean(source))})" if source else ""
     return f"- {avoid}{escape_text(clean(text))}{mark}"
