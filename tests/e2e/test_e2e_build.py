@@ -34,7 +34,8 @@ def no_npm(tmp_path):
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in ("uv", "git", "bash", "sh", "dirname", "env", "python3", "cat"):
-        found = shutil.which(name)
+        # `uv run` names its own program: the one on the PATH may be a script that needs more than these.
+        found = (os.environ.get("UV") if name == "uv" else None) or shutil.which(name)
         if found:
             (folder / name).symlink_to(found)
     return {**os.environ, "PATH": str(folder)}

@@ -21,7 +21,7 @@ def waiting(sandbox):
     with closing(sandbox.engine()) as engine:
         engine.remember(
             "The billing service listens on port 8080.", cwd=str(sandbox.project), speaker=Speaker.AGENT,
-            source="mcp", kind="fact",
+            source="agent", kind="fact",
         )  # fmt: skip
     assert sandbox.tacit_json("review", "list")["total"] == 1
     return sandbox
@@ -56,7 +56,7 @@ def test_what_was_typed_before_the_question_answers_it_not(waiting):
     assert waiting.tacit_json("review", "list")["total"] == 1
 
 
-@pytest.mark.parametrize("command", [("purge", "--source", "mcp"), ("uninstall",)])
+@pytest.mark.parametrize("command", [("purge", "--source", "agent"), ("uninstall",)])
 def test_a_question_on_a_terminal_without_input_is_a_no(waiting, command):
     waiting.tacit("install", "claude-code", "--yes")
     assert on_terminal(waiting, *command, typed=b"\x04") is not None
