@@ -177,7 +177,9 @@ def test_the_start_pack_stands_under_headings_by_scope(lab):
         "## Developer Memory", "### Universal Rules", "### Go Preferences", "### Shop Decisions", "### Session Codes",
     ]  # fmt: skip
     assert "- Avoid: global state in packages" in under(block, "### Universal Rules")
-    assert "- In all my projects, never add a dependency without asking" in under(block, "### Universal Rules")
+    assert "- In all my projects, never add a dependency without asking" in under(
+        block, "### Universal Rules"
+    )
     assert under(block, "### Session Codes") == CODES.splitlines()
 
 
