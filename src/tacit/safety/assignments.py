@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from tacit.safety.ordinary_words import ORDINARY, is_ordinary
-from tacit.safety.secret_shapes import REFERENCE, UUID, Finder, entropy, is_placeholder
+from tacit.safety.secret_shapes import ORDINARY, REFERENCE, UUID, Finder, entropy, is_ordinary, is_placeholder
 from tacit.text.lazy_regex import lazy_regex
 
 _Promise = Literal["password", "token", "random", "nothing"]

@@ -23,8 +23,7 @@ from tacit.safety.credential_words import (
     QUESTION,
     SET,
 )
-from tacit.safety.ordinary_words import ORDINARY, is_ordinary
-from tacit.safety.secret_shapes import REFERENCE, Finder, is_placeholder
+from tacit.safety.secret_shapes import ORDINARY, REFERENCE, Finder, is_ordinary, is_placeholder
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stop_words import FUNCTION_WORDS
 

@@ -28,8 +28,15 @@ from tacit.safety.credential_words import (
     SYSTEM,
     TYPE,
 )
-from tacit.safety.ordinary_words import ORDINARY, is_ordinary
-from tacit.safety.secret_shapes import REFERENCE, TECHNICAL, Finder, entropy, is_placeholder
+from tacit.safety.secret_shapes import (
+    ORDINARY,
+    REFERENCE,
+    TECHNICAL,
+    Finder,
+    entropy,
+    is_ordinary,
+    is_placeholder,
+)
 from tacit.text.lazy_regex import lazy_regex
 
 Look = Literal["random", "groups", "signs", "mixed", "joined", "none"]

@@ -7,9 +7,8 @@ mark of its own (hexadecimal digits, a UUID), the vendor's name must stand befor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from tacit.safety.secret_shapes import Shape, entropy, is_placeholder
+from tacit.safety.secret_shapes import Shape, entropy, is_placeholder, shape
 from tacit.text.lazy_regex import lazy_regex
 
 _HEX_UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
@@ -129,26 +128,14 @@ def _no_mnemonic(value: str) -> bool:
     return len(value.split()) not in (12, 15, 18, 21, 24)
 
 
-def _shape(
-    kind: str,
-    keywords: str,
-    pattern: str,
-    innocent: Callable[[str], bool] = is_placeholder,
-    *,
-    reach: tuple[int, int] | None = None,
-) -> Shape:
-    words, compiled = tuple(keywords.split()), lazy_regex(pattern)
-    return Shape(kind=kind, keywords=words, pattern=compiled, innocent=innocent, reach=reach)
-
-
 ISSUER_SHAPES: tuple[Shape, ...] = (
     *(
-        _shape("issued_token", keywords, rf"(?<![A-Za-z0-9_-]){form}(?![A-Za-z0-9])", innocent=_for_show)
+        shape("issued_token", keywords, rf"(?<![A-Za-z0-9_-]){form}(?![A-Za-z0-9])", innocent=_for_show)
         for keywords, form in _FORMS
     ),
     # A vendor's name, then a word that says key or token and an opaque value behind it; or the name set to such a value.
     # What ends in `id`, `url` or the like is no key.
-    _shape(
+    shape(
         "vendor_key", " ".join(_VENDORS),
         rf"(?i:{_VENDOR}(?:(?:[ _.-]+\w+){{0,3}}?[ _.-]{{0,2}}{_NAMED}\b(?:[ \t]+(?!is\b|was\b|to\b)[A-Za-z]+){{0,2}}{_LINK}"
         rf"|[\w-]{{0,24}}(?<!id)(?<!url)(?<!name)(?<!org)(?<!project)(?<!team)(?<!version)(?<!hash)(?<!sha)[\"'`]?\s{{0,2}}(?:=>|:=|[:=])\s{{0,2}}))"
@@ -157,31 +144,31 @@ ISSUER_SHAPES: tuple[Shape, ...] = (
         reach=(0, 2),
     ),
     # Names that say secret and are set to bare digits of base 16 or 64, which other rules take for hashes.
-    _shape(
+    shape(
         "secret_assignment", "key_base master_key hmac",
         r"(?i:(?:secret[_-]key[_-]base|master[_-]key|hmac[ _-]?(?:key|secret))[\"'`]?\s{0,3}(?:=>|:=|[:=])?\s{0,3})[\"'`]?(?P<secret>[A-Za-z0-9+/=]{20,})",
         innocent=_no_token,
     ),
-    _shape("sql_password", "identified password", r"(?i:\b(?:identified\s{1,40}(?:with\s{1,40}\w+\s{1,40})?by|(?:with\s{1,40}|encrypted\s{1,40})?password)\s{1,40})'(?P<secret>[^'\n]{4,})'"),
-    _shape("pgpass", ":5432: :5433: :6432: :3306: :*:", r"(?m:^|(?<=\s))[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.@-]+:(?P<secret>[^\s:]{6,})(?=\s|$)"),
-    _shape("cli_password", "sudo", r"\becho\s{1,40}[\"']?(?P<secret>[^\s\"'$|]{4,})[\"']?\s{0,40}\|\s{0,40}sudo\s{1,40}-\w*S"),
-    _shape("cli_password", "htpasswd", r"\bhtpasswd\s{1,40}-\w*b\w*\s{1,40}(?:-\w+\s{1,40})*\S+\s{1,40}\S+\s{1,40}[\"']?(?P<secret>[^\s\"'$]{4,})"),
-    _shape("cli_password", "net use", r"(?i:\bnet\s{1,40}use\s{1,40}\S+\s{1,40}\\\\\S+\s{1,40}(?:/user:\S+\s{1,40})?)(?P<secret>[^\s/*]{4,})(?=\s|$)"),
-    _shape("secret_assignment", "psk", r"(?i:\bpsk[\"']?\s{0,40}[:=]\s{0,40})[\"']?(?P<secret>[^\s\"']{8,63})"),
-    _shape("url_credentials", "jdbc:oracle", r"jdbc:oracle:\w+:[^\s/@]+/(?P<secret>[^\s@]{3,})@"),
-    _shape("otp_seed", "otpauth://", r"otpauth://[^\s\"'<>]*?[?&]secret=(?P<secret>[A-Za-z2-7]{12,}=*)"),
-    _shape("mnemonic", "seed mnemonic recovery", r"(?i:\b(?:seed|mnemonic|recovery)\b[^\n]{0,40}?(?:is|:|=|phrase|words)\s{0,40})[\"'`]?(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})\b", innocent=_no_mnemonic),
-    _shape("wallet_key", "private wallet wif", r"(?i:\b(?:private|wallet|wif)\b[^\n]{0,30}?)\b(?P<secret>(?:0x)?[0-9a-fA-F]{64}|[5KL][1-9A-HJ-NP-Za-km-z]{50,51})\b"),
-    _shape("social_security", "ssn social", r"(?i:\b(?:ssn|social security)\b[^\n]{0,24}?)(?<!\d)(?P<secret>(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4})(?!\d)"),
-    _shape("markup_password", "</", r"(?i:<(?P<name>(?:[\w.:-]{0,60}(?:password|passwd|passphrase|passcode|pwd|secret|api-?key|key|token|credential|pin)))>\s{0,40})(?P<secret>[^<\s$][^<\n]{3,}?)\s{0,40}</(?P=name)>"),
-    _shape("spoken_secret", "pw passwort pwd", r"(?i:\b(?:pw|pwd|passwort|kennwort|contraseña|mot de passe)\b\s{0,40}(?:is|ist|:|=|es|est)?\s{0,40})[\"'`]?(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>,;]{6,})", innocent=_no_token),
-    _shape("spoken_secret", "pass", r"(?i:\b(?:password|passphrase)\b(?: (?:on|for|of|in|to|at) (?:the )?[\w.@-]+){1,3}\s{0,40}[:=]\s{0,40})[\"'`]?(?P<secret>(?=\S*[\d!@#$%^&*])[^\s\"'`<>,;]{6,})", reach=(0, 2)),
-    _shape("spoken_secret", "passphrase", r"(?i:\bpassphrase\b[^\n:=\"'`]{0,40}[:=]\s{0,40})[\"'`]?(?P<secret>[A-Za-z0-9]{3,}(?:[ -][A-Za-z0-9]{3,}){3,7})(?=[\"'`.\n]|$)"),
-    _shape("pin_code", "pin", r"(?i:\bpin(?: code| number)?\b(?: (?:for|of|to) (?:the |my |our )?[\w-]+){0,2}\s{0,40}(?:is|:|=)\s{0,40})(?P<secret>\d{4,8})(?![\d.])"),
+    shape("sql_password", "identified password", r"(?i:\b(?:identified\s{1,40}(?:with\s{1,40}\w+\s{1,40})?by|(?:with\s{1,40}|encrypted\s{1,40})?password)\s{1,40})'(?P<secret>[^'\n]{4,})'"),
+    shape("pgpass", ":5432: :5433: :6432: :3306: :*:", r"(?m:^|(?<=\s))[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.@-]+:(?P<secret>[^\s:]{6,})(?=\s|$)"),
+    shape("cli_password", "sudo", r"\becho\s{1,40}[\"']?(?P<secret>[^\s\"'$|]{4,})[\"']?\s{0,40}\|\s{0,40}sudo\s{1,40}-\w*S"),
+    shape("cli_password", "htpasswd", r"\bhtpasswd\s{1,40}-\w*b\w*\s{1,40}(?:-\w+\s{1,40})*\S+\s{1,40}\S+\s{1,40}[\"']?(?P<secret>[^\s\"'$]{4,})"),
+    shape("cli_password", "net use", r"(?i:\bnet\s{1,40}use\s{1,40}\S+\s{1,40}\\\\\S+\s{1,40}(?:/user:\S+\s{1,40})?)(?P<secret>[^\s/*]{4,})(?=\s|$)"),
+    shape("secret_assignment", "psk", r"(?i:\bpsk[\"']?\s{0,40}[:=]\s{0,40})[\"']?(?P<secret>[^\s\"']{8,63})"),
+    shape("url_credentials", "jdbc:oracle", r"jdbc:oracle:\w+:[^\s/@]+/(?P<secret>[^\s@]{3,})@"),
+    shape("otp_seed", "otpauth://", r"otpauth://[^\s\"'<>]*?[?&]secret=(?P<secret>[A-Za-z2-7]{12,}=*)"),
+    shape("mnemonic", "seed mnemonic recovery", r"(?i:\b(?:seed|mnemonic|recovery)\b[^\n]{0,40}?(?:is|:|=|phrase|words)\s{0,40})[\"'`]?(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})\b", innocent=_no_mnemonic),
+    shape("wallet_key", "private wallet wif", r"(?i:\b(?:private|wallet|wif)\b[^\n]{0,30}?)\b(?P<secret>(?:0x)?[0-9a-fA-F]{64}|[5KL][1-9A-HJ-NP-Za-km-z]{50,51})\b"),
+    shape("social_security", "ssn social", r"(?i:\b(?:ssn|social security)\b[^\n]{0,24}?)(?<!\d)(?P<secret>(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4})(?!\d)"),
+    shape("markup_password", "</", r"(?i:<(?P<name>(?:[\w.:-]{0,60}(?:password|passwd|passphrase|passcode|pwd|secret|api-?key|key|token|credential|pin)))>\s{0,40})(?P<secret>[^<\s$][^<\n]{3,}?)\s{0,40}</(?P=name)>"),
+    shape("spoken_secret", "pw passwort pwd", r"(?i:\b(?:pw|pwd|passwort|kennwort|contraseña|mot de passe)\b\s{0,40}(?:is|ist|:|=|es|est)?\s{0,40})[\"'`]?(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>,;]{6,})", innocent=_no_token),
+    shape("spoken_secret", "pass", r"(?i:\b(?:password|passphrase)\b(?: (?:on|for|of|in|to|at) (?:the )?[\w.@-]+){1,3}\s{0,40}[:=]\s{0,40})[\"'`]?(?P<secret>(?=\S*[\d!@#$%^&*])[^\s\"'`<>,;]{6,})", reach=(0, 2)),
+    shape("spoken_secret", "passphrase", r"(?i:\bpassphrase\b[^\n:=\"'`]{0,40}[:=]\s{0,40})[\"'`]?(?P<secret>[A-Za-z0-9]{3,}(?:[ -][A-Za-z0-9]{3,}){3,7})(?=[\"'`.\n]|$)"),
+    shape("pin_code", "pin", r"(?i:\bpin(?: code| number)?\b(?: (?:for|of|to) (?:the |my |our )?[\w-]+){0,2}\s{0,40}(?:is|:|=)\s{0,40})(?P<secret>\d{4,8})(?![\d.])"),
     # `login: joe / Secret9` and the like: the word must stand before the pair.
-    _shape("spoken_secret", "login log sign cred account user", r"(?i:\b(?:login|log ?in|sign ?in|creds?|credentials?|accounts?|user(?:name)?)\b[^\n/]{0,40}?)(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*[A-Za-z])(?=[^\s/]*\d)[^\s\"'`/<>,;)]{6,})(?=[\s\"'`,;)]|[.]?$|[.]\s)", innocent=_no_pair, reach=(0, 2)),
+    shape("spoken_secret", "login log sign cred account user", r"(?i:\b(?:login|log ?in|sign ?in|creds?|credentials?|accounts?|user(?:name)?)\b[^\n/]{0,40}?)(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*[A-Za-z])(?=[^\s/]*\d)[^\s\"'`/<>,;)]{6,})(?=[\s\"'`,;)]|[.]?$|[.]\s)", innocent=_no_pair, reach=(0, 2)),
     # `joe / Secret!9`: where the slash stands alone, the value's four classes of characters are enough.
-    _shape("spoken_secret", "/", r"(?<=[\w.@+-] / )[\"'`]?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*[!@#$%^&*?+~])[^\s\"'`/<>(){}\[\]]{8,40}?)(?=[\s\"'`,;)]|[.]?$|[.]\s)"),
+    shape("spoken_secret", "/", r"(?<=[\w.@+-] / )[\"'`]?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*[!@#$%^&*?+~])[^\s\"'`/<>(){}\[\]]{8,40}?)(?=[\s\"'`,;)]|[.]?$|[.]\s)"),
     # `admin:Secret9!` and the like: a user's name, a colon, and a value of four classes of characters.
-    _shape("spoken_secret", ":", r"(?:(?<=[\s\"'`(])|^)(?!sha\d|md5|https?:)[a-z][\w.@-]{2,30}:(?P<secret>(?=[^\s:]*\d)(?=[^\s:]*[a-z])(?=[^\s:]*[A-Z])(?=[^\s:]*[!@#$%^&*?+~])[^\s\"'`/<>:(){}\[\],;=]{8,40})(?=[\s\"'`,;)]|[.]?$|[.]\s)"),
+    shape("spoken_secret", ":", r"(?:(?<=[\s\"'`(])|^)(?!sha\d|md5|https?:)[a-z][\w.@-]{2,30}:(?P<secret>(?=[^\s:]*\d)(?=[^\s:]*[a-z])(?=[^\s:]*[A-Z])(?=[^\s:]*[!@#$%^&*?+~])[^\s\"'`/<>:(){}\[\],;=]{8,40})(?=[\s\"'`,;)]|[.]?$|[.]\s)"),
 )  # fmt: skip

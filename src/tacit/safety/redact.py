@@ -7,10 +7,13 @@ Never guesses from randomness alone: hashes, UUIDs and commit ids stay, unless a
 from __future__ import annotations
 
 import base64
+import itertools
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -23,7 +26,6 @@ from tacit.safety.assignments import ASSIGNMENTS
 from tacit.safety.complements import COMPLEMENTS
 from tacit.safety.credentials import CREDENTIALS
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
-from tacit.safety.near_words import SHORT, pieces_near
 from tacit.safety.secret_shapes import SHAPES, Finder, Shape
 from tacit.safety.value_shapes import SPLIT_SHAPES, VALUE_SHAPES
 from tacit.text.lazy_regex import lazy_regex
@@ -66,6 +68,8 @@ _WITH_WORD = _places_by_word()
 _SHORT = tuple(word for word in _WITH_WORD if len(word) < 3)
 _BY_GRAM = _words_by_gram()
 """Keywords by their first three characters."""
+SHORT = 256
+"""A text of so few characters is not worth cutting."""
 _LONG = 600
 """From so many characters on their threes are looked up as numbers, all at once."""
 _MOST_PASSES = 12
@@ -316,6 +320,48 @@ class Redactor:
 def _mark(kind: str) -> str:
     """Return the mark that replaces a secret."""
     return f"[redacted:{kind}]"
+
+
+def pieces_near(text: str, words: Sequence[str], reach: tuple[int, int]) -> list[tuple[bool, str]]:
+    """`text` in pieces, in order, each with whether a line of it is near one of `words` (lower-case, found in any case).
+
+    A costly pattern every match of which holds one of the words need only be tried near them.
+
+    Args:
+        text: any text; lines end with a newline.
+        words: without newlines.
+        reach: how many lines that are not blank belong to a line with a word, before and after it; blank ones between come along.
+    """
+    lower = text.lower()
+    if len(text) < SHORT or len(lower) != len(text):  # some letters are two in lower case
+        return [(True, text)]
+    starts, written = _lines_of(text)
+    before, after = reach
+    near = bytearray(len(starts) - 1)
+    for word in words:
+        at = lower.find(word)
+        while at >= 0:
+            line = bisect_right(starts, at) - 1
+            place = bisect_left(written, line)
+            first = written[place - before] if place >= before else 0
+            last = written[place + after] if place + after < len(written) else len(near) - 1
+            near[first : last + 1] = b"\x01" * (last + 1 - first)
+            at = lower.find(word, starts[line + 1])
+    pieces: list[tuple[bool, str]] = []
+    done = 0
+    for run in re.finditer(b"\x01+", near):
+        start, end = starts[run.start()], starts[run.end()] - 1
+        pieces += [(False, text[done:start]), (True, text[start:end])]
+        done = end
+    return [*pieces, (False, text[done:])]
+
+
+@lru_cache(maxsize=4)
+def _lines_of(text: str) -> tuple[list[int], list[int]]:
+    """Where each line begins, one behind the end included, and the numbers of the lines that are not blank."""
+    lines = text.split("\n")
+    starts = list(itertools.accumulate((len(line) + 1 for line in lines), initial=0))
+    return starts, [number for number, line in enumerate(lines) if line and not line.isspace()]
 
 
 def _numbers(text: str) -> npt.NDArray[np.uint64]:

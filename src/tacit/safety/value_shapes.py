@@ -8,11 +8,17 @@ around it. Every pattern is bounded, so that its time grows with the length of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from tacit.safety.language_shapes import WORDS, Words
-from tacit.safety.ordinary_words import is_ordinary
-from tacit.safety.secret_shapes import REFERENCE, TECHNICAL, Shape, entropy, is_placeholder
+from tacit.safety.secret_shapes import (
+    REFERENCE,
+    TECHNICAL,
+    Shape,
+    entropy,
+    is_ordinary,
+    is_placeholder,
+    shape,
+)
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import LATIN_WORD
 
@@ -151,20 +157,6 @@ def _no_pem(value: str) -> bool:
     return len(set(value)) < 16
 
 
-def _shape(
-    kind: str,
-    keywords: str,
-    pattern: str,
-    innocent: Callable[[str], bool] = _no_password,
-    *,
-    reach: tuple[int, int] | None = None,
-    held: str = "",
-) -> Shape:
-    words = tuple(keywords.split())
-    compiled, certain = lazy_regex(pattern), tuple(held.split())
-    return Shape(kind=kind, keywords=words, pattern=compiled, innocent=innocent, reach=reach, held=certain)
-
-
 _PASSWORDS = "pass pwd secret"
 _KEYS = "pass pwd secret token key auth credential dsn"
 _KEPT_ELSEWHERE = lazy_regex(
@@ -230,97 +222,97 @@ def _shapes_of(words: Words) -> tuple[Shape, ...]:
     quote = rf"(?:{_QUOTE}{{1,2}}[ \u00a0\u202f]?)?"
     shapes = [
         # `das Passwort lautet x`, `Passwort für den Server: x`
-        _shape("spoken_secret", keywords, rf"{name}{gap}\s{{0,2}}(?i:{verb}|{mark})\s{{0,3}}{quote}(?P<secret>{value})", judge, reach=(0, 4)),
+        shape("spoken_secret", keywords, rf"{name}{gap}\s{{0,2}}(?i:{verb}|{mark})\s{{0,3}}{quote}(?P<secret>{value})", judge, reach=(0, 4)),
         # `Passwort: x` with a plain word
-        _shape("spoken_secret", keywords, rf"{name}{more}\s{{0,2}}{mark}\s{{0,3}}{quote}(?P<secret>{_BARE}{{5,200}}){_END}", _no_labeled_value, reach=(0, 4)),
+        shape("spoken_secret", keywords, rf"{name}{more}\s{{0,2}}{mark}\s{{0,3}}{quote}(?P<secret>{_BARE}{{5,200}}){_END}", _no_labeled_value, reach=(0, 4)),
         # `mit dem Passwort x`
-        _shape("spoken_secret", keywords, rf"{name}\s{{0,3}}{quote}(?P<secret>{value})", _no_spoken_value, reach=(0, 4)),
+        shape("spoken_secret", keywords, rf"{name}\s{{0,3}}{quote}(?P<secret>{value})", _no_spoken_value, reach=(0, 4)),
         # `das Token vom Server x`, of a long random value
-        _shape("spoken_secret", keywords, rf"{name}(?:[^\S\n][^\W\d]{{1,20}}){{1,4}}[^\S\n]{{1,3}}{quote}(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])[A-Za-z0-9+/_=-]{{16,200}})(?![\w/.])", _no_opaque, reach=(0, 4)),
+        shape("spoken_secret", keywords, rf"{name}(?:[^\S\n][^\W\d]{{1,20}}){{1,4}}[^\S\n]{{1,3}}{quote}(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])[A-Za-z0-9+/_=-]{{16,200}})(?![\w/.])", _no_opaque, reach=(0, 4)),
     ]  # fmt: skip
     if words.identifiers:
         keywords, names = words.identifiers
-        shapes.append(_shape("secret_assignment", keywords, rf"(?i:(?<![\w])[\w-]{{0,40}}?{names}[\w-]{{0,20}})[\"'`]?{_SET}[\"'`]?(?P<secret>{_BARE}{{5,200}})", _no_password, reach=(0, 4)))  # fmt: skip
+        shapes.append(shape("secret_assignment", keywords, rf"(?i:(?<![\w])[\w-]{{0,40}}?{names}[\w-]{{0,20}})[\"'`]?{_SET}[\"'`]?(?P<secret>{_BARE}{{5,200}})", _no_password, reach=(0, 4)))  # fmt: skip
     if words.codes:
         keywords, names = words.codes
-        shapes.append(_shape("one_time_code", keywords, rf"(?i:{edge}(?<![a-z]){names}(?![a-z]))(?:{_NOT_IN_ENGLISH}[^\n\d]){{0,40}}?(?P<secret>(?<![\w.,-])\d{{3}}[ -]\d{{3}}(?![\w-])|(?<![\d.,-])\d{{4,8}}(?![\d%]|[.,]\d))", _no_code, reach=(0, 4)))  # fmt: skip
+        shapes.append(shape("one_time_code", keywords, rf"(?i:{edge}(?<![a-z]){names}(?![a-z]))(?:{_NOT_IN_ENGLISH}[^\n\d]){{0,40}}?(?P<secret>(?<![\w.,-])\d{{3}}[ -]\d{{3}}(?![\w-])|(?<![\d.,-])\d{{4,8}}(?![\d%]|[.,]\d))", _no_code, reach=(0, 4)))  # fmt: skip
     if words.phrases:
         keywords, names = words.phrases
-        shapes.append(_shape("spoken_secret", keywords, rf"(?i:{edge}{names})[^\n:=\uff1a]{{0,40}}?(?:[:=\uff1a]\s{{0,3}}|(?={_QUOTE}))(?P<secret>[^\n]{{8,120}}?)(?=[ \t]{{0,4}}(?:$|\n|\r))", _no_phrase, reach=(0, 4)))  # fmt: skip
+        shapes.append(shape("spoken_secret", keywords, rf"(?i:{edge}{names})[^\n:=\uff1a]{{0,40}}?(?:[:=\uff1a]\s{{0,3}}|(?={_QUOTE}))(?P<secret>[^\n]{{8,120}}?)(?=[ \t]{{0,4}}(?:$|\n|\r))", _no_phrase, reach=(0, 4)))  # fmt: skip
     return tuple(shapes)
 
 
 SPLIT_SHAPES: tuple[Shape, ...] = (
-    _shape(
+    shape(
         "secret_assignment", _KEYS,
         rf"(?i:{_START}{_KEY_NAME})[\"'`]?{_SET}(?P<secret>[\"'][^\"'\n]{{2,80}}[\"'](?:\s{{0,3}}[+.&\\]{{0,2}}\s{{0,8}}[\"'][^\"'\n]{{2,80}}[\"']){{1,8}})(?!\s{{0,3}}[:=])",
         _no_key, reach=(0, 16),
     ),
-    _shape(
+    shape(
         "secret_assignment", _KEYS,
         rf"(?i:{_START}{_KEY_NAME}){_SET}[\"']?(?P<secret>{_BARE}{{2,100}}\\\r?\n[ \t]{{0,12}}{_BARE}{{3,100}})",
         _no_key, reach=(0, 4),
     ),
     # A script that answers a prompt: `expect "password:" { send "x\r" }`.
-    _shape("cli_password", "send", r"(?i:\b(?:expect|pass\w{0,8}|pin|parol\w?|senha|clave)\b[^\n]{0,80}?\bsend(?:line|_user)?[ (]{1,3}(?:--[ ])?)[\"'](?P<secret>[^\s\"'$\\]{4,100})(?:\\[rn])?[\"']", is_placeholder, reach=(0, 0)),
+    shape("cli_password", "send", r"(?i:\b(?:expect|pass\w{0,8}|pin|parol\w?|senha|clave)\b[^\n]{0,80}?\bsend(?:line|_user)?[ (]{1,3}(?:--[ ])?)[\"'](?P<secret>[^\s\"'$\\]{4,100})(?:\\[rn])?[\"']", is_placeholder, reach=(0, 0)),
 )  # fmt: skip
 """Tried before all others, which would take a part alone: values in several pieces, and answers to a prompt."""
 
 VALUE_SHAPES: tuple[Shape, ...] = (
     # `password = swordfish`, `db password: swordfish`, `"secret": "opensesame"`, also with the quotes of JSON within a text.
-    _shape(
+    shape(
         "secret_assignment", _PASSWORDS,
-        rf"(?i:{_START}{_NAME}(?:[_-]?\d{{1,2}})?)\\{{0,4}}[\"'`]?{_SET}\\{{0,4}}[\"'`]?(?P<secret>{_BARE}{{4,200}}){_END}",
+        rf"(?i:{_START}{_NAME}(?:[_-]?\d{{1,2}})?)\\{{0,4}}[\"'`]?{_SET}\\{{0,4}}[\"'`]?(?P<secret>{_BARE}{{4,200}}){_END}", _no_password,
         reach=(0, 4),
     ),
     # `password: x1`
-    _shape(
+    shape(
         "secret_assignment", "pass pwd",
         rf"(?i:{_START}(?:pass(?:word|wd|phrase|code)|passw|pwd))[\"'`]?{_SET}[\"'`]?(?P<secret>[A-Za-z0-9]{{2,3}}){_END}",
         _no_short_password, reach=(0, 4),
     ),
-    _shape(
+    shape(
         "secret_assignment", _KEYS,
         rf"(?i:{_START}{_KEY_NAME})\\{{0,4}}[\"'`]{_SET}\\{{0,4}}[\"'`](?P<secret>[^\"'`\\\s]{{6,400}})\\{{0,4}}[\"'`]",
         _no_key, reach=(0, 4),
     ),
     # Strings with a prefix (`@"..."`, `b'...'`, `L"..."`) and strings that are put together of pieces.
-    _shape(
+    shape(
         "secret_assignment", _KEYS,
-        rf"(?i:{_START}{_KEY_NAME})[\"'`]?(?:\s{{0,2}}:\s{{0,2}}[&\w]{{1,20}}\s{{0,3}}=\s{{0,3}}[@$bBrRfFuUL]{{0,2}}|\s{{0,3}}[:=]{{1,2}}\s{{0,3}}[@$bBrRfFuUL]{{1,2}})[\"'](?P<secret>[^\"'\n]{{4,200}})[\"']",
+        rf"(?i:{_START}{_KEY_NAME})[\"'`]?(?:\s{{0,2}}:\s{{0,2}}[&\w]{{1,20}}\s{{0,3}}=\s{{0,3}}[@$bBrRfFuUL]{{0,2}}|\s{{0,3}}[:=]{{1,2}}\s{{0,3}}[@$bBrRfFuUL]{{1,2}})[\"'](?P<secret>[^\"'\n]{{4,200}})[\"']", _no_password,
         reach=(0, 4),
     ),
     # YAML: the value on the next line.
-    _shape(
+    shape(
         "secret_assignment", _KEYS,
         rf"(?i:{_START}{_KEY_NAME})[\"']?:[ \t]{{0,4}}(?:[|>][+-]?\d?)?[ \t]{{0,4}}\r?\n[ \t]{{1,12}}[\"']?(?P<secret>[^\s\"':#-][^\s\"':]{{5,200}})[\"']?[ \t]{{0,4}}(?=\r?\n|$)",
         _no_key, reach=(0, 3),
     ),
     # Percent encoding: `password%3Dvalue`, `%22token%22%3A%22value%22`.
-    _shape(
+    shape(
         "secret_assignment", "%3d %3a",
-        rf"(?i:{_KEY_NAME}(?:%22)?(?:%3a|%3d)(?:%20|%22){{0,3}}(?P<secret>(?:[^\s&\"'<>%]|%(?!22|26|2c|7d)[0-9a-f]{{2}}){{4,300}}))",
+        rf"(?i:{_KEY_NAME}(?:%22)?(?:%3a|%3d)(?:%20|%22){{0,3}}(?P<secret>(?:[^\s&\"'<>%]|%(?!22|26|2c|7d)[0-9a-f]{{2}}){{4,300}}))", _no_password,
     ),
-    _shape("auth_header", "bearer", r"(?i:\bbearer\s{1,3})(?P<secret>[A-Za-z0-9][A-Za-z0-9._~+/=-]{5,400})" + _END, reach=(0, 3)),
-    _shape("registry_auth", "auth", r"(?i:\\{0,4}[\"']_?auth\\{0,4}[\"']\s{0,3}:\s{0,3}\\{0,4}[\"'])(?P<secret>[A-Za-z0-9+/=]{12,400})", _no_opaque, reach=(0, 4)),
-    _shape("cookie", "curl wget http cookie", r"(?i:\b(?:curl|wget|https?)\b[^\n]{0,300}?\s(?:-b|--cookie|--load-cookies=?|--header[= ][\"']?cookie:)[ =]{0,2})[\"']?(?P<secret>[\w.%-]{1,60}=[^\"'\n]{6,400}?)(?=[\"'\n]|\s-|$)", reach=(0, 3), held="curl wget http"),
-    _shape("cli_password", "snowsql sqlcmd sqlplus ldap mongosh pg_ smb cqlsh clickhouse influx mosquitto xfreerdp rdesktop keytool kinit bcp isql sftp ftp vncpasswd net ansible rabbitmq nats etcdctl consul couchbase",
-        r"(?i:\b(?:snowsql|sqlcmd|bcp|isql|mongosh|cqlsh|clickhouse-client|influx|mosquitto_\w{3}|xfreerdp|rdesktop|ldap\w{3,10}|smbclient|lftp|etcdctl|rabbitmqadmin|couchbase-cli)\b[^\n|;]{0,300}?\s(?:-p|-P|-w|-pw|/p:|--pass)[ =]{0,2})[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,200})", reach=(0, 3),
+    shape("auth_header", "bearer", r"(?i:\bbearer\s{1,3})(?P<secret>[A-Za-z0-9][A-Za-z0-9._~+/=-]{5,400})" + _END, _no_password, reach=(0, 3)),
+    shape("registry_auth", "auth", r"(?i:\\{0,4}[\"']_?auth\\{0,4}[\"']\s{0,3}:\s{0,3}\\{0,4}[\"'])(?P<secret>[A-Za-z0-9+/=]{12,400})", _no_opaque, reach=(0, 4)),
+    shape("cookie", "curl wget http cookie", r"(?i:\b(?:curl|wget|https?)\b[^\n]{0,300}?\s(?:-b|--cookie|--load-cookies=?|--header[= ][\"']?cookie:)[ =]{0,2})[\"']?(?P<secret>[\w.%-]{1,60}=[^\"'\n]{6,400}?)(?=[\"'\n]|\s-|$)", _no_password, reach=(0, 3), held="curl wget http"),
+    shape("cli_password", "snowsql sqlcmd sqlplus ldap mongosh pg_ smb cqlsh clickhouse influx mosquitto xfreerdp rdesktop keytool kinit bcp isql sftp ftp vncpasswd net ansible rabbitmq nats etcdctl consul couchbase",
+        r"(?i:\b(?:snowsql|sqlcmd|bcp|isql|mongosh|cqlsh|clickhouse-client|influx|mosquitto_\w{3}|xfreerdp|rdesktop|ldap\w{3,10}|smbclient|lftp|etcdctl|rabbitmqadmin|couchbase-cli)\b[^\n|;]{0,300}?\s(?:-p|-P|-w|-pw|/p:|--pass)[ =]{0,2})[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,200})", _no_password, reach=(0, 3),
         held="snowsql sqlcmd bcp isql mongosh cqlsh clickhouse influx mosquitto xfreerdp rdesktop ldap smbclient lftp etcdctl rabbitmq couchbase"),
-    _shape("cli_password", "zip", r"(?:\b(?:un)?zip\b[^\n|;]{0,80}?[ \t]-P[ =]?)[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,100})", is_placeholder, reach=(0, 0)),
-    _shape("cli_password", "keytool jarsigner", r"(?i:\b(?:keytool|jarsigner)\b[^\n|;]{0,300}?\s-(?:store|key|src|dest)\w{0,8}pass[ =]{1,2})[\"']?(?P<secret>[^\s\"'$]{4,200})", reach=(0, 3)),
-    _shape("private_key", "mii mhc mhg mig mc4 b3blbnnzac", r"(?<![A-Za-z0-9+/=])(?P<secret>(?:MII(?:E[opvw]|J[QKpqR]|C[XWde]|B[UVPO]|G)|MHcCAQEE|MHgCAQ|MI(?:GHAgEA|GkAgEB|GTAgEA|HuAgEA)|MC4CAQAw|b3BlbnNzaC1rZXk)[A-Za-z0-9+/]{24,}={0,2}(?:\s{1,8}[A-Za-z0-9+/]{4,80}={0,2}(?=\s|$|-----)){0,80})", _no_pem),
-    _shape("vault_text", "$ansible_vault", r"\$ANSIBLE_VAULT;[^\n]{1,60}(?P<secret>(?:\s{1,8}[0-9a-f]{16,100}){1,400})", _no_pem),
-    _shape("secret_assignment", ".key .pem .secret", r"(?i:[\w./-]{0,60}\.(?:key|pem|secret)[\"'`]?\s{0,3}(?:is|was|=|:|contains|holds|reads)\s{1,3})[\"'`]?(?P<secret>[A-Za-z0-9+/=_-]{16,400})(?![\w./])", _no_opaque, reach=(0, 3)),
-    _shape("mnemonic", "seed mnemonic recovery wallet backup", r"(?i:\b(?:seed|mnemonic|recovery|wallet|backup)\b[^\n]{0,60}?(?:\bis|:|=|\bphrase|\bwords)\s{0,4})[\"'`]?(?P<secret>(?:\d{1,2}[.):]?\s{0,2})?[a-z]{3,8}(?:[\s,]{1,4}(?:\d{1,2}[.):]?\s{0,2})?[a-z]{3,8}){11,23})\b", _no_mnemonic, reach=(0, 40)),
+    shape("cli_password", "zip", r"(?:\b(?:un)?zip\b[^\n|;]{0,80}?[ \t]-P[ =]?)[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,100})", is_placeholder, reach=(0, 0)),
+    shape("cli_password", "keytool jarsigner", r"(?i:\b(?:keytool|jarsigner)\b[^\n|;]{0,300}?\s-(?:store|key|src|dest)\w{0,8}pass[ =]{1,2})[\"']?(?P<secret>[^\s\"'$]{4,200})", _no_password, reach=(0, 3)),
+    shape("private_key", "mii mhc mhg mig mc4 b3blbnnzac", r"(?<![A-Za-z0-9+/=])(?P<secret>(?:MII(?:E[opvw]|J[QKpqR]|C[XWde]|B[UVPO]|G)|MHcCAQEE|MHgCAQ|MI(?:GHAgEA|GkAgEB|GTAgEA|HuAgEA)|MC4CAQAw|b3BlbnNzaC1rZXk)[A-Za-z0-9+/]{24,}={0,2}(?:\s{1,8}[A-Za-z0-9+/]{4,80}={0,2}(?=\s|$|-----)){0,80})", _no_pem),
+    shape("vault_text", "$ansible_vault", r"\$ANSIBLE_VAULT;[^\n]{1,60}(?P<secret>(?:\s{1,8}[0-9a-f]{16,100}){1,400})", _no_pem),
+    shape("secret_assignment", ".key .pem .secret", r"(?i:[\w./-]{0,60}\.(?:key|pem|secret)[\"'`]?\s{0,3}(?:is|was|=|:|contains|holds|reads)\s{1,3})[\"'`]?(?P<secret>[A-Za-z0-9+/=_-]{16,400})(?![\w./])", _no_opaque, reach=(0, 3)),
+    shape("mnemonic", "seed mnemonic recovery wallet backup", r"(?i:\b(?:seed|mnemonic|recovery|wallet|backup)\b[^\n]{0,60}?(?:\bis|:|=|\bphrase|\bwords)\s{0,4})[\"'`]?(?P<secret>(?:\d{1,2}[.):]?\s{0,2})?[a-z]{3,8}(?:[\s,]{1,4}(?:\d{1,2}[.):]?\s{0,2})?[a-z]{3,8}){11,23})\b", _no_mnemonic, reach=(0, 40)),
     # `with X as the password`, `X is the password`, `password for the box on the left, X`.
-    _shape("spoken_secret", _KEYS + " pin pw", rf"(?i:\b(?:with|use|using|enter|type|try|put|and|set|chose|choose|made|take|took|have|picked)\s{{1,3}}){_QUOTE}?(?P<secret>{_BARE}{{4,200}}){_QUOTE}?(?i:\s{{1,3}}(?:as|for)\s{{1,3}}(?:(?:the|its|their|our|my|your|a)\s{{1,3}})?(?:[\w-]{{1,30}}\s{{1,3}}){{0,2}}(?:password|passwd|passphrase|passcode|pin|token|secret|api[ -]?key|key|pw|pwd)\b)", _no_mixed_value, reach=(6, 0)),
-    _shape("spoken_secret", _KEYS + " pw login cred", rf"(?:^|(?<=[\s\"'`(])){_QUOTE}?(?P<secret>{_BARE}{{5,200}}){_QUOTE}?(?i:\s{{1,3}}(?:is|was|=)\s{{1,3}}(?:the|its|their|our|my|your|a)\s{{1,3}}(?:[\w-]{{1,30}}\s{{1,3}}){{0,3}}(?:password|passwd|passphrase|passcode|token|secret|api[ -]?key|pw|pwd|login|credentials?|creds)\b)", _no_mixed_value, reach=(6, 0)),
-    _shape("spoken_secret", "auth login cred", rf"(?i:\b(?:auth|login|creds?|credentials)\b[^\n:]{{0,20}}:\s{{1,3}}[\w.@-]{{2,30}}:)(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
-    _shape("spoken_secret", "pass pwd pw token secret key", rf"(?i:\b(?:password|passwd|passphrase|passcode|pwd|pw|token|secret|api[ -]?key|(?-i:pass)(?=\s?[:=]))\b(?:[^\n.:=]{{0,60}}?\s{{0,2}}(?:\bis\b|\bwas\b|\bequals\b|\bbecomes\b|\bto\b|:(?=[\s\"'`])|=)|\s{{0,2}}(?:\u2014|\u2013|->|\u2192))\s{{0,3}}(?:now\s|still\s|again\s)?){_QUOTE}?(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
+    shape("spoken_secret", _KEYS + " pin pw", rf"(?i:\b(?:with|use|using|enter|type|try|put|and|set|chose|choose|made|take|took|have|picked)\s{{1,3}}){_QUOTE}?(?P<secret>{_BARE}{{4,200}}){_QUOTE}?(?i:\s{{1,3}}(?:as|for)\s{{1,3}}(?:(?:the|its|their|our|my|your|a)\s{{1,3}})?(?:[\w-]{{1,30}}\s{{1,3}}){{0,2}}(?:password|passwd|passphrase|passcode|pin|token|secret|api[ -]?key|key|pw|pwd)\b)", _no_mixed_value, reach=(6, 0)),
+    shape("spoken_secret", _KEYS + " pw login cred", rf"(?:^|(?<=[\s\"'`(])){_QUOTE}?(?P<secret>{_BARE}{{5,200}}){_QUOTE}?(?i:\s{{1,3}}(?:is|was|=)\s{{1,3}}(?:the|its|their|our|my|your|a)\s{{1,3}}(?:[\w-]{{1,30}}\s{{1,3}}){{0,3}}(?:password|passwd|passphrase|passcode|token|secret|api[ -]?key|pw|pwd|login|credentials?|creds)\b)", _no_mixed_value, reach=(6, 0)),
+    shape("spoken_secret", "auth login cred", rf"(?i:\b(?:auth|login|creds?|credentials)\b[^\n:]{{0,20}}:\s{{1,3}}[\w.@-]{{2,30}}:)(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
+    shape("spoken_secret", "pass pwd pw token secret key", rf"(?i:\b(?:password|passwd|passphrase|passcode|pwd|pw|token|secret|api[ -]?key|(?-i:pass)(?=\s?[:=]))\b(?:[^\n.:=]{{0,60}}?\s{{0,2}}(?:\bis\b|\bwas\b|\bequals\b|\bbecomes\b|\bto\b|:(?=[\s\"'`])|=)|\s{{0,2}}(?:\u2014|\u2013|->|\u2192))\s{{0,3}}(?:now\s|still\s|again\s)?){_QUOTE}?(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
     # `scott/tiger@10.0.0.1`, `scott/tiger@db:1521/orcl`, as Oracle and its relatives take it.
-    _shape("url_credentials", "@", r"(?<![\w/.@:-])[A-Za-z][\w.-]{1,30}/(?P<secret>[^\s/@:\"'<>]{4,60})@(?://)?(?:\d{1,3}(?:\.\d{1,3}){3}\b|[\w.-]{1,80}:\d{2,5}(?!\d))", is_placeholder, reach=(0, 0)),
+    shape("url_credentials", "@", r"(?<![\w/.@:-])[A-Za-z][\w.-]{1,30}/(?P<secret>[^\s/@:\"'<>]{4,60})@(?://)?(?:\d{1,3}(?:\.\d{1,3}){3}\b|[\w.-]{1,80}:\d{2,5}(?!\d))", is_placeholder, reach=(0, 0)),
     # `put X into AWS_SECRET_ACCESS_KEY`, in any language: the name of the variable is enough.
-    _shape("secret_assignment", _KEYS, r"(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{16,200})[^\S\n]{1,3}[^\W\d_]{1,6}[^\S\n]{1,3}[A-Z]+(?:_[A-Z]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)(?![\w])", _no_opaque, reach=(0, 0)),
-    *(shape for words in WORDS for shape in _shapes_of(words)),
+    shape("secret_assignment", _KEYS, r"(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{16,200})[^\S\n]{1,3}[^\W\d_]{1,6}[^\S\n]{1,3}[A-Z]+(?:_[A-Z]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)(?![\w])", _no_opaque, reach=(0, 0)),
+    *(spoken for words in WORDS for spoken in _shapes_of(words)),
 )  # fmt: skip

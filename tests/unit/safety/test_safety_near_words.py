@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from tacit.config.settings import PrivacySettings
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
-from tacit.safety.near_words import SHORT, pieces_near
-from tacit.safety.redact import Redactor
+from tacit.safety.redact import SHORT, Redactor, pieces_near
 from tacit.safety.secret_shapes import SHAPES
 
 FILL = "x" * SHORT
