@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.session.projects import Checkout, find_checkout
+from tacit.session.projects import Checkout, find_checkout, remote_url
 from tacit.system.git import Git
 from tacit.text.lazy_regex import lazy_regex
 
@@ -55,9 +55,7 @@ def work_tree_of(root: str | Path) -> WorkTree | None:
         return None
     git = Git(folder=checkout.own, work_tree=checkout.root)
     refs = git.refs(_REMOTES, *(f"{_HEADS}{name}" for name in _DEFAULTS), timeout_s=REFS_S) or {}
-    remote = any(name.startswith(_REMOTES) for name in refs) or "[remote " in small_text(
-        checkout.common / "config"
-    )
+    remote = any(name.startswith(_REMOTES) for name in refs) or bool(remote_url(checkout.common))
     named = refs.get(f"{_REMOTE}HEAD", ("", ""))[1].removeprefix(_REMOTE)
     default = next(
         (name for name in (named, *_DEFAULTS) if name and merged_ref(name, remote=remote) in refs), ""

@@ -1,7 +1,9 @@
-"""The project that a folder belongs to. In: a folder. Out: a `ProjectRecord`. Reads `.git` files, since this happens before every prompt.
+"""The project that a folder belongs to. In: a folder. Out: a `ProjectRecord`.
 
-A project is the repository that its git remote names, else its folder. Worktrees and submodules count as git's own only
-where the repository points back to them; otherwise the folder is a project by itself. Whether a folder that names a known
+A project is the repository that its git remote names, else its folder. Git is asked what a configuration says, once for each state of the
+file, since this happens before every prompt; without git a folder has no remote. Where a `.git` that is a file or a link leads is looked up
+here, for git believes it: worktrees and submodules count as git's own only where the repository points back to them; otherwise the folder
+is a project by itself. Whether a folder that names a known
 repository may share its memories is not decided here: `tacit.app.projects` asks the user.
 """
 
@@ -10,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from tacit.model.scope import USER_FOLDER, user_project_id
@@ -19,12 +22,12 @@ from tacit.ports.store import ProjectRecord
 from tacit.session.remotes import name_remote
 from tacit.system.git import Git
 
-_MAX_CONFIG_BYTES = 1_000_000
+_MAX_POINTER_BYTES = 4_096
+CONFIG_S = 2.0
+"""How long git may take to read a configuration, while a prompt waits."""
 _USER_CONFIGS = ("~/.config/git/config", "~/.gitconfig")
-_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _DRIVE_OF_A_SHELL = re.compile(r"^/([A-Za-z])(?=/)/")
-_SETTING = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=(.*))?$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +94,8 @@ def _resolved(path: Path) -> Path | None:
 def _work_tree(git_folder: Path) -> Path | None:
     """The folder that a submodule's git folder says it belongs to."""
     for name in ("config.worktree", "config"):
-        for section, _, key, value in _settings(_read(git_folder / name)):
-            if (section, key) == ("core", "worktree") and value:
+        for setting, value in _settings(git_folder / name):
+            if setting == "core.worktree" and value:
                 return _resolved(git_folder / value)
     return None
 
@@ -100,66 +103,46 @@ def _work_tree(git_folder: Path) -> Path | None:
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(_MAX_CONFIG_BYTES).decode("utf-8", "replace")
+            return file.read(_MAX_POINTER_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""
 
 
-def _settings(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Section, subsection, key and value of every line. Source: git-config(1), "Syntax"."""
-    section = subsection = ""
-    for line in re.sub(r"\\\r?\n", "", text).splitlines():
-        setting_text = line
-        header = _SECTION.match(line)
-        if header:
-            section, dot, old_style = header.group(1).lower().partition(".")
-            quoted = header.group(2)
-            subsection = old_style if dot else re.sub(r"\\(.)", r"\1", quoted) if quoted else ""
-            setting_text = line[header.end() :]
-        setting = _SETTING.match(setting_text)
-        if setting:
-            yield section, subsection, setting.group(1).lower(), _value(setting.group(2) or "")
+def _settings(file: Path) -> tuple[tuple[str, str], ...]:
+    """Every setting of a configuration file, `section.name.key` with its value; none where git gives no answer. What it includes is left out."""
+    try:
+        state = file.stat()
+        return _settings_of(file, state.st_mtime_ns, state.st_size)
+    except OSError:
+        return ()
 
 
-def _value(text: str) -> str:
-    """A value without its quotes, escapes, and the comment behind it."""
-    out: list[str] = []
-    length = 0  # so much of `out` is not white space at the end
-    quoted = False
-    letters = iter(text.strip())
-    for letter in letters:
-        if letter == "\\":
-            follows = next(letters, "")
-            out.append({"n": "\n", "t": "\t", "b": "\b"}.get(follows, follows))
-        elif letter == '"':
-            quoted = not quoted
-            length = len(out)
-            continue
-        elif letter in "#;" and not quoted:
-            break
-        else:
-            out.append(letter)
-        if quoted or not letter.isspace():
-            length = len(out)
-    return "".join(out[:length])
+@lru_cache(maxsize=256)
+def _settings_of(file: Path, _changed_ns: int, _size: int) -> tuple[tuple[str, str], ...]:
+    git = Git(folder=file.parent, work_tree=file.parent)
+    out = git.ask("config", "--file", str(file), "--null", "--list", timeout_s=CONFIG_S)
+    if out is None:
+        raise OSError(f"git cannot read {file}")
+    pairs = (entry.partition("\n") for entry in out.decode("utf-8", "replace").split("\0") if entry)
+    return tuple((name, value) for name, _, value in pairs)
 
 
-def _remote_url(common: Path) -> str:
+def remote_url(common: Path) -> str:
     """The url of `origin`, else of the first other remote, with the rewriting that git is told to do."""
-    settings = list(_settings(_read(common / "config")))
+    settings = list(_settings(common / "config"))
     urls: dict[str, str] = {}
-    for section, name, key, value in settings:
-        if section == "remote" and key == "url" and value:
-            urls.setdefault(name, value)
+    for setting, value in settings:
+        if setting.startswith("remote.") and setting.endswith(".url") and value:
+            urls.setdefault(setting[len("remote.") : -len(".url")], value)
     if not urls:
         return ""
     url = urls[min(urls, key=lambda name: (name != "origin", name))]
-    for name in _USER_CONFIGS:
-        settings += _settings(_read(Path(os.path.expanduser(name))))  # noqa: PTH111 - raises nothing without a home
+    for file in _USER_CONFIGS:
+        settings += _settings(Path(os.path.expanduser(file)))  # noqa: PTH111 - raises nothing without a home
     rules = [
-        (value, base)
-        for section, base, key, value in settings
-        if section == "url" and key == "insteadof" and value and url.startswith(value)
+        (value, setting[len("url.") : -len(".insteadof")])
+        for setting, value in settings
+        if setting.startswith("url.") and setting.endswith(".insteadof") and value and url.startswith(value)
     ]
     if not rules:
         return url
@@ -214,7 +197,7 @@ def identify_project(cwd: str | Path, *, by_remote: bool = True) -> ProjectRecor
         main = common.parent if common.name == ".git" else common
         if by_remote:
             linked = checkout.own != common
-            remote = name_remote(_remote_url(common), base=main if linked else root)
+            remote = name_remote(remote_url(common), base=main if linked else root)
     key = f"remote:{remote}" if remote else f"path:{main}"
     return ProjectRecord(
         id=project_id(key),

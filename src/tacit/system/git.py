@@ -25,6 +25,7 @@ MAX_BYTES = 16_000_000
 TIMEOUT_S = 10.0
 Command = Literal[
     "cat-file",
+    "config",
     "diff-tree",
     "for-each-ref",
     "ls-files",

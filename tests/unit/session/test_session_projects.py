@@ -145,6 +145,23 @@ def test_the_rules_of_the_user_rewrite_urls_too(tmp_path, monkeypatch):
     assert identify_project(folder).remote == "github.com/acme/shop"
 
 
+def test_a_changed_configuration_is_read_anew_and_what_it_includes_is_not(tmp_path):
+    (tmp_path / "more").write_text('[remote "origin"]\nurl = https://github.com/acme/other\n')
+    folder = configured(tmp_path / "shop", f"[include]\npath = {tmp_path}/more\n")
+    assert identify_project(folder).key == f"path:{folder}"
+    config = folder / ".git" / "config"
+    config.write_text(config.read_text() + '[remote "origin"]\nurl = https://github.com/acme/shop\n')
+    assert identify_project(folder).remote == "github.com/acme/shop"
+
+
+def test_a_machine_without_git_has_no_remotes(tmp_path, monkeypatch):
+    folder = configured(tmp_path / "shop", '[remote "origin"]\nurl = https://github.com/acme/shop\n')
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    assert identify_project(folder).key == f"path:{folder}"
+    monkeypatch.undo()
+    assert identify_project(folder).remote == "github.com/acme/shop"
+
+
 @pytest.mark.parametrize(
     "url", ["upstream.git", "./upstream.git", "sub/dir", "github.com/acme/shop", "a/b:c"]
 )

@@ -161,6 +161,8 @@ def test_a_hostile_configuration_runs_nothing(work, tmp_path):
     assert asked.ask("for-each-ref", "--format=%(refname)") == b"refs/heads/main\n"
     assert asked.ask("merge-base", third.id, second.id) == f"{second.id}\n".encode()
     assert asked.ask("symbolic-ref", "HEAD") == b"refs/heads/main\n"
+    settings = asked.ask("config", "--file", str(work / ".git" / "config"), "--null", "--list") or b""
+    assert f"remote.origin.url\next::{trap}".encode() in settings.split(b"\0")
     assert b"a.txt" in (asked.ask("diff-tree", "-r", "-p", f"{second.id}~1", second.id) or b"")
     assert asked.commits("-g", "HEAD", most=9)
     assert not trace.exists(), trace.read_text("utf-8")
