@@ -11,6 +11,7 @@ from presets.driving import lines_of
 from samples import DAY_MS, NOW_MS
 from tacit.app.queries.agent_tools import Caller
 from tacit.app.reasons import drop_text, silence_text
+from tacit.app.stats import stats_of
 from tacit.capture.prepare import importance_of
 from tacit.config.fields import check_layer
 from tacit.config.settings import EmbedderSettings
@@ -719,9 +720,8 @@ def test_stats_tell_considered_from_injected(lab):
     lab.know("fix login bug session module await", "error_pattern")
     lab.know("fix login bug session by rotating tokens", "decision")
     lab.know("login pigeons", "decision", importance=0.01)
-    assert lab.engine.injection_stats() is None
     lab.agent().prompt(LOGIN)
-    stats = lab.engine.injection_stats(session="claude-code/s1")
+    stats = stats_of(lab.engine.why(session="claude-code/s1", limit=1)[0])
     assert (stats.memories_considered, stats.memories_injected) == (3, 2)
     assert stats.by_type == (("decision", 1), ("error_pattern", 1))
     assert 0 < stats.tokens_used <= stats.tokens_budget == 800

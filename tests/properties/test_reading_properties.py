@@ -13,7 +13,7 @@ from tacit.reading.entities import find_entities
 from tacit.reading.errors import MAX_CHARS, error_signature
 from tacit.reading.sentences import shorten_at_sentence, split_sentences
 from tacit.reading.situation import read_situation
-from tacit.reading.trigger import format_when, make_trigger, match_trigger, parse_when
+from tacit.reading.trigger import Matcher, format_when, make_trigger, parse_when
 
 ANY = st.text(max_size=200)
 WORDY = st.lists(
@@ -60,7 +60,7 @@ def test_made_triggers_are_sound_and_read_back(content: str, kind: str) -> None:
 
 @given(TRIGGERS, SITUATIONS)
 def test_a_match_is_a_share(trigger: Trigger, situation: Situation) -> None:
-    score = match_trigger(trigger, situation)
+    score = Matcher(situation).score(trigger)
     assert 0.0 <= score <= 1.0
     if situation.nothing_coming:
         assert score == 0.0

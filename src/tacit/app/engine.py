@@ -33,7 +33,7 @@ from tacit.app.queries.recall_inputs import SURFACES, signal_and_state
 from tacit.app.queries.session_answers import ContextAnswer, memories_of
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler, SignalResult, query_of
-from tacit.app.stats import InjectionStats, stats_of, status_of
+from tacit.app.stats import status_of
 from tacit.app.values import Delivery, EngineStatus, RecallAsked, Recalled
 from tacit.app.visibility import Visibility
 from tacit.config.home import Home
@@ -667,11 +667,6 @@ class Engine:
         """Fit the levels before a prompt to this store, without labels; kept in the home with `apply` only."""
         self._sessions.flush()
         return self._writing().tune(self._pipeline, bound=bound, apply=apply)
-
-    def injection_stats(self, *, session: str | None = None) -> InjectionStats | None:
-        """Counts of the newest recall of `session` (`host/id`), of any when None; None before the first."""
-        newest = self.why(session=session, limit=1)
-        return stats_of(newest[0]) if newest else None
 
     # --- memories ------------------------------------------------------------------------------------------------
 

@@ -118,12 +118,11 @@ PASTED_WORDS = 400
 class Sentence:
     """A sentence, `text` verbatim.
 
-    `lead` = it is the first one of the prompt; `item` = it stands in a list; `doubted` = a question about it follows;
+    `item` = it stands in a list; `doubted` = a question about it follows;
     `own` = it is the user's own voice, not part of a text that they hand over.
     """
 
     text: str
-    lead: bool = False
     item: bool = False
     doubted: bool = False
     own: bool = True
@@ -187,7 +186,7 @@ def _split(text: str) -> tuple[list[Sentence], list[int]]:
             mine = [open_quotes.pop(0) for _ in range(min(fragment.count(_HIDDEN), len(open_quotes)))]
             sentence = show_quotes(fragment, tuple(mine))
             if sentence:
-                sentences.append(Sentence(text=sentence, lead=not sentences, item=item))
+                sentences.append(Sentence(text=sentence, item=item))
                 places.append(place)
     return sentences, places
 

@@ -92,11 +92,6 @@ def set_values(
         return _write(home, place, comments + _dumped(document, text))
 
 
-def set_user_values(home: Home, values: Mapping[str, object]) -> None:
-    """`set_values` for every agent and project."""
-    set_values(home, SettingsTarget(), values)
-
-
 def reset_values(home: Home, place: SettingsTarget, *, key: str = "") -> bool:
     """Take back everything that `place` says, or one dotted `key`; False when there is nothing.
 

@@ -203,11 +203,6 @@ class Matcher:
         return best
 
 
-def match_trigger(trigger: Trigger, situation: Situation) -> float:
-    """Score how well `trigger` fits `situation`, 0-1. For many triggers build one `Matcher`."""
-    return Matcher(situation).match(trigger).score
-
-
 def class_strengths(
     actions: tuple[tuple[str, float], ...], model: MatchModel | None = None
 ) -> dict[str, float]:

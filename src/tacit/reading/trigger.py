@@ -15,7 +15,7 @@ from tacit.model.trigger import Trigger
 from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.file_actions import file_actions
 from tacit.reading.languages import languages_in
-from tacit.reading.match import Match, Matcher, match_trigger
+from tacit.reading.match import Match, Matcher
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of
 from tacit.reading.when import format_when, parse_phrases_with, parse_when_with
 from tacit.reading.words.lexicon import Evidence, load_table, read_table
@@ -24,7 +24,7 @@ from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import light_stem
 from tacit.text.stop_words import GENERIC_TOPICS
 
-__all__ = ["Match", "Matcher", "format_when", "make_trigger", "match_trigger", "parse_when"]
+__all__ = ["Match", "Matcher", "format_when", "make_trigger", "parse_when"]
 
 _TABLE = load_table(TRIGGER_CUES)
 _ALWAYS = lazy_regex(ALWAYS_ANSWER, re.IGNORECASE)

@@ -6,8 +6,7 @@ while a prompt waits, and the library takes 16 microseconds for it, a third of a
 are stemmed here in 3, all others by the library.
 
 The others are lighter and stay for a reason each: `light_stem` because the fitted weights and phrase tables belong to its stems,
-`statement_stem` and `wording_stem` because they keep the past tense, and `quote_stem`
-because whether a user said something must not hang on an ending that Porter drops (`policy`, `police`).
+`statement_stem` and `wording_stem` because they keep the past tense.
 """
 
 from __future__ import annotations
@@ -281,23 +280,3 @@ def wording_stem(word: str) -> str:
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
     return word + "e" if len(word) == 2 else word.rstrip("e") if len(word) > 3 else word
-
-
-def quote_stem(word: str) -> str:
-    """A lower-case word without its plural, -ing and a final -e.
-
-    For holding a statement against the user's own words. -ed stays: "we used tabs" is no order to use them.
-    """
-    if not word.isalpha() or len(word) < 4:
-        return word
-    if word.endswith("ing") and len(word) > 5:
-        word = word[:-3]
-        word = word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
-        return word.rstrip("e")
-    if word.endswith("ies") and len(word) > 4:
-        word = word[:-3] + "y"
-    elif word.endswith(("ches", "shes", "xes", "sses", "zes")):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    return word.rstrip("e")

@@ -71,16 +71,6 @@ now ever any all each every into about
 STATEMENT_STOP_WORDS = frozenset(_STATEMENT_TEXT.split())
 """Left out where two statements are compared. Denials, numbers and verbs stay, because they make the difference."""
 
-_QUOTE_TEXT = """
-a an the please kindly thanks thank cheers ok okay so well just also then now hey hi hello yes yeah yep sure
-great cool btw fyi hm hmm hmmm oh ah uh um err oops alright yup basically here there you your we our us my
-me mine that this these those to must should shall need needs have has do does is are be been being will
-would get always every each really go ahead own it's which folks everyone thx pls team's user's agents agent
-assistant claude like so-called ought actually very simply
-"""
-QUOTE_STOP_WORDS = frozenset(_QUOTE_TEXT.split())
-"""Left out where a statement is held against the user's own words: politeness, address, and what only makes an order of a verb."""
-
 DIGEST_STOP_WORDS = frozenset(
     {"the", "and", "for", "with", "that", "this", "from", "into", "still", "fails", "then", "also"}
 )

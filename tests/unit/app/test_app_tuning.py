@@ -10,7 +10,7 @@ import pytest
 from agent import send
 from tacit.app.tuning.bounds import bounded_levels, level_bound
 from tacit.config.levels import Level, Levels, shipped_levels
-from tacit.config.overrides import set_user_values
+from tacit.config.overrides import SettingsTarget, set_values
 from tacit.fitted import decode_artifact
 from tacit.state.registry import VERDICTS
 
@@ -121,12 +121,12 @@ def test_applied_levels_hold_at_once_and_after_a_restart(make_engine):
     assert kept.origin.made_by == "tacit tune"
     assert kept.values.eager == Level(threshold=0.5001, wrongful=0.2, tokens=0.0)
     engine.close()
-    set_user_values(home, {"recall.level": "eager"})
+    set_values(home, SettingsTarget(), {"recall.level": "eager"})
     assert make_engine().settings.recall.thresholds.prompt == 0.5001
 
 
 def test_a_threshold_of_the_users_own_is_named_as_the_winner(make_engine, home):
-    set_user_values(home, {"recall.thresholds.prompt": 0.3})
+    set_values(home, SettingsTarget(), {"recall.thresholds.prompt": 0.3})
     engine = make_engine()
     judge(engine, wrong())
     report = engine.tune(bound=0.2, apply=True)

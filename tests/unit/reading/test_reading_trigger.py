@@ -12,7 +12,7 @@ from tacit.model.trigger import Trigger
 from tacit.reading.classifier.matching import MatchModel
 from tacit.reading.match import relative_strengths
 from tacit.reading.situation import read_situation
-from tacit.reading.trigger import Matcher, format_when, make_trigger, match_trigger, parse_when
+from tacit.reading.trigger import Matcher, format_when, make_trigger, parse_when
 
 LINT = "Run the linter `golangci-lint run` after every code change and fix formatting errors yourself with `gofmt -w .`."
 
@@ -214,7 +214,7 @@ def test_a_match_says_why() -> None:
 
 
 def test_nothing_coming_fits_nothing() -> None:
-    assert match_trigger(Trigger(always=True), Situation(nothing_coming=True)) == 0.0
+    assert Matcher(Situation(nothing_coming=True)).score(Trigger(always=True)) == 0.0
 
 
 def test_a_tool_trigger_fits_its_tool() -> None:
@@ -225,8 +225,8 @@ def test_a_tool_trigger_fits_its_tool() -> None:
 
 def test_a_rare_class_says_more_than_a_common_one() -> None:
     situation = Situation(actions=(("edit_code", 0.6), ("release", 0.6)))
-    release = match_trigger(Trigger(actions=(("release", 1.0),), maker="user"), situation)
-    assert release > match_trigger(Trigger(actions=(("edit_code", 1.0),), maker="user"), situation)
+    release = Matcher(situation).score(Trigger(actions=(("release", 1.0),), maker="user"))
+    assert release > Matcher(situation).score(Trigger(actions=(("edit_code", 1.0),), maker="user"))
 
 
 def test_a_search_is_asked_by_what_a_class_tells_not_by_its_chance() -> None:
@@ -242,11 +242,11 @@ def test_a_search_is_asked_by_what_a_class_tells_not_by_its_chance() -> None:
 def test_a_common_order_reaches_the_high_mark() -> None:
     situation = read_situation("commit and push this")
     trigger = Trigger(actions=(("commit", 1.0),), breadth=3.0, maker="user")
-    assert match_trigger(trigger, situation) > 0.5
+    assert Matcher(situation).score(trigger) > 0.5
 
 
 def test_yup_to_a_proposal_brings_the_lint_rule_before_an_unrelated_one() -> None:
     situation = read_situation("yup", previous_end="Want me to implement it in pkg/watch/watcher.go?")
-    lint = match_trigger(make_trigger(LINT, kind="preference"), situation)
-    release = match_trigger(make_trigger("Releases are tagged from main only.", kind="preference"), situation)
+    lint = Matcher(situation).score(make_trigger(LINT, kind="preference"))
+    release = Matcher(situation).score(make_trigger("Releases are tagged from main only.", kind="preference"))
     assert lint > 2 * release

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tacit.app.engine import Engine
-from tacit.app.transfer.records import read_lines
+from tacit.app.transfer.records import read_signed_lines
 from tacit.app.transfer.report import ImportOptions, ImportReport
 from tacit.app.wiring import open_engine
 from tacit.capture.importing.detection import find_readers
@@ -444,7 +444,8 @@ def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
     ]
     lines = tmp_path / "big.jsonl"
     lines.write_text("\n".join(["nonsense"] * 100_000))
-    assert sum(isinstance(one, RefusedHook) for one in read_lines(lines_of(lines, 1000))) == 100_000
+    read = read_signed_lines(lines_of(lines, 1000), verified=lambda _: False)
+    assert sum(isinstance(one, RefusedHook) for one, _ in read) == 100_000
     export = tmp_path / "big.json"
     export.write_text(json.dumps([{"id": str(n), "memory": "x"} for n in range(60_000)]))
     ((path, reader),) = find_readers(export)
@@ -463,7 +464,7 @@ def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
     ],
 )
 def test_a_refusal_says_in_plain_words_what_is_wrong(line: bytes, reason: str):
-    [found] = read_lines([line])
+    [(found, _)] = read_signed_lines([line], verified=lambda _: False)
 
     assert isinstance(found, RefusedHook)
     assert found.reason == f"no record of an export: {reason}"

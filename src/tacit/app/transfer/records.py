@@ -116,19 +116,14 @@ def stated_memories(head: bytes) -> int:
     return count if isinstance(count, int) and 0 <= count <= MAX_LINES else 0
 
 
-def read_lines(lines: Iterable[bytes]) -> Iterator[Line]:
-    """What the lines hold; a line that holds nothing of ours becomes a refusal that names it.
+def read_signed_lines(
+    lines: Iterable[bytes], *, verified: Callable[[bytes], bool]
+) -> Iterator[tuple[Line, bool]]:
+    """What the lines hold, each with whether it is `verified`; a line that holds nothing of ours becomes a refusal that names it.
 
     Raises:
         Nothing: hostile lines are refused one by one, and what comes after `MAX_LINES` at once.
     """
-    return (line for line, _ in read_signed_lines(lines, verified=lambda _: False))
-
-
-def read_signed_lines(
-    lines: Iterable[bytes], *, verified: Callable[[bytes], bool]
-) -> Iterator[tuple[Line, bool]]:
-    """What the lines hold, each with whether it is `verified`; see `read_lines`."""
     for number, line in enumerate(lines, start=1):
         where = f"line {number}"
         if number > MAX_LINES:

@@ -62,7 +62,6 @@ class Act:
 
 _THE = r"(?:an? |the |any |every |each |your |my |our |all |new |these |those |another |this )*"
 _DEPENDENCY = r"(?:[\w-]+ )?(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|libs?|gems?|crates?|(?:go|npm|python|node|elixir) modules?|plugins?)"
-_WORK = r"(?:[\w/-]+ )?(?:branch|branches|work|changes?|code|commits?|state|files?)"
 
 ACTS: tuple[Act, ...] = (
     Act(name="force_push", said=r"force[- ]?push\w*|push\w* (?:with )?(?:-f\b|--force\S*)|(?:rewrit\w+|overwrit\w+) (?:\w+ ){0,3}(?:history|remote)", command=r"git push\b.*(?: -f\b| --force| \+\S)",
