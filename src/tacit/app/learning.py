@@ -24,16 +24,18 @@ from tacit.app.projects import Projects
 from tacit.app.sessions import WRITE_DELAY_S, LiveSessions
 from tacit.app.signals import SignalResult
 from tacit.config.settings import CaptureSettings
+from tacit.errors import Conflict
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
 from tacit.model.memory import TrustTier
 from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
 from tacit.ports.host import MemoryFile
-from tacit.ports.store import Handover, ProjectRecord
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.session import ledger
 from tacit.session.answer_priority import run_after_answer
 from tacit.state.registry import FOLLOWED_FOLDER, TEAM_JOINED
+from tacit.text.stemming import stems
 
 if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.capture.bootstrap import RulesImport
@@ -43,6 +45,8 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.capture.write_up.statement_comparer import PreparedComparison
 
 _LOG = logging.getLogger(__name__)
+MOST_TAKEN_BACK, MOST_VERSIONS = 20, 100
+"""Memories of a session, and versions of one, that are looked at when a prompt takes something back."""
 FIRST_RETRY_S, LAST_RETRY_S = 15.0, 3600.0
 """The pauses between attempts to learn from a transcript that waits; each is four times as long as the one before."""
 MOST_RETRIED = 100
@@ -116,6 +120,8 @@ class Learning:
                 if project is not None and self._projects.branches.moved(project):
                     self._submit(lambda: self._look_at_branches(self._projects.register(project)))
                 if settings.capture.explicit:
+                    before = self._sessions.typed(signal.session)[-2:-1]
+                    self._submit(lambda: self._take_back(signal, "".join(before)), on=self._statements)
                     self._submit(lambda: self._explicit(signal, handled), on=self._statements)
                 if self._nudges.offers(settings.recall.nudge, signal.session.host):
                     self._submit(lambda: self._heard(signal, handled.state), on=self._statements)
@@ -230,6 +236,23 @@ class Learning:
             branch=self._projects.branches.learned_on(handled.project),
         )
         self._expose(state.key, changes)
+
+    def _take_back(self, signal: PromptSubmitted, said_in: str) -> None:
+        """Undo what the prompt before this one taught, where this one takes it back in so many words."""
+        from tacit.capture.meant import is_taken_back_by  # noqa: PLC0415 - loads the write side
+
+        store = self._parts.store
+        told = MemoryFilter(session=signal.session, tiers=(TrustTier.USER,)) if said_in else None
+        for memory in store.list_memories(told, scope=store.scopes(), limit=MOST_TAKEN_BACK) if told else ():
+            span = memory.provenance.span
+            said = span in said_in or stems(span) <= stems(said_in)
+            if said and is_taken_back_by(span, signal.text, said_in=said_in):
+                made = store.recorded(scope=store.scopes(), limit=MOST_VERSIONS, memory_id=memory.id)[-1]
+                try:  # what it replaced holds again
+                    self._writing().review.undo(made.change_id, memory_id=memory.id)
+                except Conflict:
+                    self._writing().memories.forget(memory)
+                    self._changed()
 
     def _heard(self, signal: PromptSubmitted, state: SessionState) -> None:
         """Look whether the message may hold something that it does not mark."""

@@ -9,51 +9,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from tacit.capture.meant import NotMeant, taken_back_later, why_not_meant
 from tacit.capture.prepare import MAX_CHARS
 from tacit.capture.prose import Sentence, spoken_sentences
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory, TrustTier
-from tacit.reading.marks import (
-    is_doubtful,
-    is_one_off,
-    is_question,
-    is_reported,
-    lead_free,
-    read_marked,
-    takes_back,
-)
-from tacit.reading.prompts.reports import names_source
+from tacit.reading.marks import lead_free, read_marked
 from tacit.safety.danger import danger_of
 from tacit.statements.same import same_statement
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import statement_stem
 from tacit.text.stop_words import STATEMENT_STOP_WORDS
 
-Failed = Literal[
-    "",
-    "short",
-    "not_typed",
-    "pasted",
-    "asks",
-    "doubts",
-    "reports",
-    "taken_back",
-    "for_once",
-    "mocked",
-    "elsewhere",
-    "wording",
-]
+Failed = NotMeant | Literal["short", "not_typed", "wording"]
 
 LEAST_WORDS = 3
 """Fewest words of a quotation."""
 LEAST_FOR_SLIP = 5
 """A word of so many letters may differ in one edit."""
 LEAST_SHARED = 2
-NEAR_SENTENCES = 4
-"""Sentences of a later prompt that are looked at for what it takes back."""
 MOST_OF_IT = 0.6
 """Share of the words of a memory that a plain denial of it holds."""
 """Words that a statement shares with a memory that it gives another value of."""
@@ -121,7 +98,6 @@ _BY_THE_WAY = lazy_regex(
     re.IGNORECASE,
 )
 """Words that people and agents add and leave out."""
-_IN_QUOTES = lazy_regex(r"^[\"\u201c\u201e\u00ab].*[\"\u201d\u201c\u00bb]\W*$", re.DOTALL)
 _CODE = lazy_regex(r"`([^`\n]+)`")
 _PACKAGE = lazy_regex(
     r"\b(?:install\w*|packages?|librar(?:y|ies)|dependenc(?:y|ies)|plugins?|extensions?|pakete?|bibliotheken?|abh\u00e4ngigkeit\w*|paquets?|biblioth\u00e8ques?|d\u00e9pendances?)\W+(?P<name>[\w@/.-]+)",
@@ -132,43 +108,8 @@ _PERMITS = lazy_regex(
     r"\b(?:ask\w*|approv\w*|confirm\w*|review\w*|check\w*|verif\w*|permission\w*|tls|ssl|cert\w*|zertifikat\w*|auth\w*|token\w*|passw\w*|credential\w*|secret\w*|sandbox\w*|hooks?|prod\w*|delet\w*|push\w*|deploy\w*|r\u00fcckfrag\w*|genehmig\w*|freigab\w*|pr\u00fcf\w*|l\u00f6sch\w*|demand\w*|approb\w*|v\u00e9rif\w*|supprim\w*)",
     re.IGNORECASE,
 )
-_MOCKED = lazy_regex(
-    r"(?:^|\s)/s\b|\b(?:lo+l|lmao+|rofl|ha(?:ha)+|jk|just kidding)\W*$|\bwhat could (?:possibly )?go wrong|\b(?:yeah|yea|sure|oh)[, ]+(?:right|sure|great|yeah)\b|\bgreat idea\b|\bbrilliant\b|\bgenius\b"
-    r"|\bbecause that (?:worked|went) (?:so )?well|\b(?:ja|na) klar\b|\btolle idee\b|\bganz toll\b|\bben voyons\b|\bbien s\u00fbr\b|\bmais oui\b|\bquelle (?:bonne|super|brillante) id\u00e9e|[\U0001f644\U0001f602\U0001f923\U0001f921]",
-    re.IGNORECASE,
-)
-_MOCKING_START = lazy_regex(
-    r"^\W*(?:(?:lol|ok|oh|ah|na|mh+)\W+)*(?:wow|fantastic|great|super|klasse|toll|bravo|g\u00e9nial|ben oui|wonderful|lovely|brilliant|awesome|magnifique|parfait|prima|herrlich)"
-    r"(?:,|\s)\s*(?!(?:thanks?|thank you|thx|that|this|it|danke|merci|das|\u00e7a|works?|job|work|now|so|next|and|let)\b)\w",
-    re.IGNORECASE,
-)
-"""Praise that goes on at once: what follows is rarely meant. "Great, thanks." and "Super." are."""
-_ELSEWHERE = lazy_regex(
-    r"\b(?:in|at|on|for) (?:the |my |our |an?|their |his |her )?(?:old|other|previous|last|former|another|different|friend'?s) (?:\w+ )?(?:repo\w*|projects?|job|company|team|client|codebase|gig|place)\b"
-    r"|\b(?:im|in der|in unserem|in meinem|bei(?:m| der)?) (?:alten|anderen|vorigen|letzten|fr\u00fcheren) (?:repo\w*|projekt|firma|job|team|kunden)\b"
-    r"|\b(?:dans|sur|chez) (?:l['\u2019]|le |la |mon |ma |notre |un |une )?(?:ancien(?:ne)?|autre|pr\u00e9c\u00e9dente?|dernier|derni\u00e8re) (?:d\u00e9p\u00f4t|repo|projet|bo\u00eete|\u00e9quipe|client|poste)\b",
-    re.IGNORECASE,
-)
-_BACK = lazy_regex(
-    r"\b(?:actually,? no\b|no,? (?:dont|don['\u2019]t|do not|wait)\b|never ?mind|ignore (?:that|it)|scratch that|forget (?:that|it)\b|take (?:that|it) back|nvm\b|(?:so |we )stay (?:on|with|at)\b|told me:? no\b"
-    r"|doch (?:nicht|lieber)|vergiss (?:das|es)|lass (?:das|mal)\b|bleib(?:en|t) (?:bei|wir)|kommando zur\u00fcck|finalement,? (?:non|pas|on)|en fait,? non|oublie (?:\u00e7a|ce)|laisse tomber|on reste|attends,? non|halt,? nein|or no\b|wait,? no)"
-    r"|^\W*(?:m?h+|nah|no|nope|oh|ah|hm+)\b[^.]*\binstead\b",
-    re.IGNORECASE,
-)
-_CORRECTS_ITSELF = lazy_regex(
-    r"\w\W+(?:euh |\u00e4h |uh )?(?:attends,? non|halt,? nein|wait,? no|no,? wait)\b", re.IGNORECASE
-)
-_TO_BEFORE = lazy_regex(r"\b(?:back|zur\u00fcck|retour|remet\w*)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[,;:\u2026]|\.{2,}")
-_FOR_ONCE = lazy_regex(
-    r"^\W*(?:for |just )?today\b|\b(?:real quick|quickly once|just (?:this )?once|this one time|heute mal|mal (?:eben|schnell)|schnell mal|diesmal|vite fait|(?:pour )?cette fois|aujourd['\u2019]hui)\b",
-    re.IGNORECASE,
-)
-_SPEAKER = lazy_regex(
-    r"\b(?:(?:kept|keeps) saying|h\u00e4tten? gerne?|empfiehlt|recommends?|recommande\w*|suggests?|pr\u00e9conise\w*|swears? by|would like|the other team|demands?|insists?|tells|(?<!i )told|laut (?:\w+|meine[mr]|unsere[mr]) \w+|m[\u0027\u2019]a dit|nous a dit|d[\u0027\u2019]apr\u00e8s|selon|according to|have ?n[\u0027\u2019]?t decided)\b|^\W*[\w.@-]+(?: \w+)? (?:on|in|from|via|auf|sur) (?:slack|teams|discord|mail|e-?mail|jira|github|linear|chat|twitter|irc)\b[^:]{0,30}:"
-    r"|^\W*(?:my |our |the )?(?:boss|manager|lead|cto|ceo|colleague|coworker|client|customer|vendor|chef|kollege|kunde|coll\u00e8gue|patron)\b[^:.]{0,40}(?::|\b(?:says?|said|wants?|thinks?|told|meint|sagt|will|dit|veut)\b)",
-    re.IGNORECASE,
-)
+_AND_NOW = lazy_regex(r",?\s+(?:and now|und jetzt|et maintenant)\b", re.IGNORECASE)
 _ENDS = lazy_regex(
     r"\b(?:forget|remove|drop(?:ped)?|delet\w+|scrap(?:ped)?|discard|retire|obsolete|outdated|no longer|(?:any ?more|any longer)|never ?mind|lifted|revoked?|undo|cancel\w*|abolish\w*|get rid of|does(?:n'?t| not) (?:hold|apply|count)"
     r"|vergiss|streich\w*|l\u00f6sch\w*|entfern\w*|nicht mehr|gilt nicht|hinf\u00e4llig|veraltet|aufgehoben|oubli\w+|supprim\w+|retir\w+|ne \w+ plus|n['\u2019]est plus|p\u00e9rim\u00e9\w*|abandonn\w+|annul\w+)\b",
@@ -216,7 +157,7 @@ def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
         return Vouching(failed="short")
     failed: Failed = "not_typed"
     for number in range(len(prompts) - 1, -1, -1):
-        sentences = spoken_sentences(prompts[number])
+        sentences = [_first_part(one, words) for one in spoken_sentences(prompts[number])]
         covered = _covered(words, [sentence.text for sentence in sentences])
         if not covered:
             if _covered(words, [prompts[number]]):
@@ -224,7 +165,8 @@ def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
             continue
         failed = _first_failure(sentences, covered, quoted)
         typed = tuple(sentences[at].text for at in covered)
-        if not failed and _taken_back_later(typed, prompts[number + 1 :]):
+        later, alone = prompts[number + 1 :], len(covered) == len(sentences)
+        if not failed and any(taken_back_later(one, later, alone=alone) for one in typed):
             failed = "taken_back"
         if failed:
             continue
@@ -314,60 +256,23 @@ def gives_new_value(sentences: Sequence[str], memory: str) -> bool:
 
 def _first_failure(sentences: Sequence[Sentence], covered: Sequence[int], quoted: str) -> Failed:
     """The first test that one of the covered sentences fails; "" = none does."""
-    if _MOCKING_START.search(sentences[0].text):
-        return "mocked"
     for at in covered:
-        why = _why_not(sentences, at, quoted)
+        why = why_not_meant(sentences, at, quoted=quoted, clause=_clause_of(quoted, sentences[at].text))
         if why:
             return why
     return ""
 
 
-def _why_not(sentences: Sequence[Sentence], at: int, quoted: str) -> Failed:
-    """Why a sentence is no statement of the user's that lasts; "" = it is."""
-    sentence, text = sentences[at], sentences[at].text
-    if not sentence.own or _IN_QUOTES.match(text):
-        return "pasted"
-    if text.rstrip().endswith("?") or (is_question(text) and is_question(_clause_of(quoted, text))):
-        return "asks"
-    if sentence.doubted or is_doubtful(text):
-        return "doubts"
-    if is_reported(text) or names_source(text) or _SPEAKER.search(text):
-        return "reports"
-    before = sentences[at - 1].text if at else ""
-    if _ELSEWHERE.search(text) or _ELSEWHERE.search(before):
-        return "elsewhere"
-    after = sentences[at + 1].text if at + 1 < len(sentences) else ""
-    if _MOCKED.search(text) or (after and _MOCKED.search(after) and len(after.split()) <= LEAST_WORDS + 1):
-        return "mocked"
-    if _CORRECTS_ITSELF.search(text) or any(
-        takes_back(one.text) or _BACK.search(one.text) for one in sentences[at + 1 : at + 3]
-    ):
-        return "taken_back"
-    return "for_once" if is_one_off(text) or _FOR_ONCE.search(text) else ""
+def _first_part(sentence: Sentence, words: Sequence[str]) -> Sentence:
+    """A sentence without the order for now that follows the quoted words in it: "we deploy with x, and now fix the page"."""
+    head = _AND_NOW.split(sentence.text, maxsplit=1)[0]
+    return replace(sentence, text=head) if head != sentence.text and _covered(words, [head]) else sentence
 
 
 def _clause_of(quoted: str, text: str) -> str:
     """The clause of a sentence that the quotation begins in: "can you bump it, and we pin versions" asks in the first one only."""
     first = _tokens(quoted)[:LEAST_WORDS]
     return next((clause for clause in _CLAUSES.split(text) if _covered(first, [clause])), text)
-
-
-def _taken_back_later(typed: Sequence[str], later: Sequence[str]) -> bool:
-    """Whether a later prompt takes the sentences back: the next one at once, one after it by naming what it takes back."""
-    about = frozenset[str]().union(*map(_content, typed))
-    for number, prompt in enumerate(later):
-        sentences = spoken_sentences(prompt)
-        near = about & _content(" ".join(sentence.text for sentence in sentences[:NEAR_SENTENCES]))
-        for at, sentence in enumerate(sentences):
-            if number == 0 and at == 0 and takes_back(sentence.text):
-                return True
-            if near and (takes_back(sentence.text) or _BACK.search(sentence.text)):
-                return True
-            restores = _TO_BEFORE.search(sentence.text) and about & _content(sentence.text)
-            if restores or any(asks_to_end([sentence.text], one) for one in typed):
-                return True
-    return False
 
 
 def _says_as_much(content: str, own: str) -> bool:

@@ -39,7 +39,7 @@ _NOT_PROSE = lazy_regex(
     r"|^\s*(?:\d{4}[-/]\d{2}[-/]\d{2}[T ]|\[?\d{2}:\d{2}:\d{2}|\w{3} \d{1,2} \d{2}:\d{2}:\d{2})"  # log line
     r"|^\s*\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b[\]:]?\s"
     r"|^\s*(?:at .+[(:]\d+|File \".+\", line \d+|Traceback|\w+(?:Error|Exception)\b:|error(?:\[\w+\])?:|warning:)"
-    r"|^\s*(?:\$|>>>|%|PS [A-Z]:)\s"  # shell
+    r"|^\s*(?:\$|>>>|%|==>|PS [A-Z]:)\s"  # shell
     r"|^\s*(?:@@|\+\+\+|---|diff --git|index [0-9a-f]{6,})\s"  # diff
     r"|^\s*(?:#!|//|/\*|\*/|import |from \S+ import |def |class |function |const |let \w+ ?=|var |return\b.*;|<\w|}\s*$)"
     r"|[;{}]\s*$|^\s*https?://\S+\s*$"
@@ -97,7 +97,7 @@ _ABOUT_IT = lazy_regex(
     re.IGNORECASE,
 )
 _CHATTY = lazy_regex(
-    r"(?<=[^\W\d_][\w)\]`'\u2019\"][.!?])(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)(?<!\bca\.)(?<!\beg\.)(?<!\bie\.)(?<!\bcf\.)(?<!\betc\.)(?<!\bbzw\.)(?<!approx\.)(?<!\bincl\.)\s+(?=[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f\u0451]+(?:[ ,:!?]|$))"
+    r"(?<=[^\W\d_][\w)\]`'\u2019\"][.!?])(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)(?<!\bca\.)(?<!\beg\.)(?<!\bie\.)(?<!\bcf\.)(?<!\betc\.)(?<!\bbzw\.)(?<!\bevtl\.)(?<!approx\.)(?<!\bincl\.)\s+(?=[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f\u0451]+(?:[ ,:!?]|$))"
     r"|(?<=\b[A-Z]\.)\s+(?=(?:We|I|Let|The|Always|Never|Please|From|Remember|Also|And|But)\b)|\s+[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?\s+"
     r"|\s+\.\s+(?=[a-z])|(?<=[\"'\u201d][.!?])\s+(?=[A-Z])"
     r"|(?<=[\w`)\]][.!?])(?<!\b[a-z]\.)(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)\s+(?=(?:please|always|never|from now|going forward|make sure|don'?t|do not|stop|we|i|remember|whenever|also|then"

@@ -151,11 +151,11 @@ def is_question(sentence: str) -> bool:
     return any(_asks(table, _bare(sentence, table)) for table in _tables(sentence))
 
 
-def is_one_off(sentence: str) -> bool:
-    """Whether a sentence is for the change at hand: "for now", "in this PR", "line 40"; "here" only in an order without a mark."""
+def is_one_off(sentence: str, *, order: str = "") -> bool:
+    """Whether a sentence is for the change at hand: "for now", "in this PR", "line 40"; "here" only in an order without a mark, or its part `order`."""
     return any(
         table.find("one_off", sentence)
-        or (table.find("here", sentence) and _read(sentence, table, marked=False) is None)
+        or (table.find("here", order or sentence) and _read(sentence, table, marked=False) is None)
         for table in _tables(sentence)
     )
 
@@ -290,6 +290,10 @@ def _asks(table: _Table, body: str) -> bool:
 
 def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
     body = _bare(sentence, table)
+    # "Forget that, never use X": what takes the sentence before it back says something else behind it, or nothing.
+    body = (
+        table.of("retract").sub("", body, count=1).lstrip(" ,;:.!-") if table.opens("retract", body) else body
+    )
     if not body or _asks(table, body) or table.find("hands_over", body):
         return None
     told = table.remember.match(body)

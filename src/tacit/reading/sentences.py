@@ -11,7 +11,7 @@ from collections.abc import Callable
 _ABBREVIATIONS_TEXT = """
 e.g i.e etc vs cf al approx resp dr mr mrs ms prof st no nos fig eq sec ch vol pp p ed eds inc ltd co
 corp dept est min max avg ver v jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat
-sun a.k.a aka w.r.t wrt ca bzw z.b u.a d.h
+sun a.k.a aka w.r.t wrt ca bzw evtl z.b u.a d.h
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATIONS_TEXT.split())
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)

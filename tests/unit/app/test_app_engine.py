@@ -507,3 +507,24 @@ def test_a_prompt_that_is_not_to_be_learned_from_is_not(make_engine, place, capt
     engine.hook("plain", prompt, deadline_ms=5000)
     engine.flush()
     assert bool(engine.list_memories(MemoryFilter(), limit=5)) is capture
+
+
+def test_the_next_prompt_takes_back_what_was_said_and_what_it_replaced_holds_again(make_engine, place):
+    engine = make_engine()
+    engine.remember("The dev server is on port 5001", cwd=str(place))
+    agent = Agent(engine, place)
+    agent.start()
+    agent.prompt("remember: the dev server is now on port 5050")
+    assert "5050" in Agent(engine, place, "s2").start()
+    agent.prompt("no wait, forget that, the dev server stays where it was")
+    block = Agent(engine, place, "s3").start()
+    assert "5001" in block
+    assert "5050" not in block
+
+
+def test_a_prompt_that_takes_nothing_back_ends_nothing(make_engine, place):
+    agent = Agent(make_engine(), place)
+    agent.start()
+    agent.prompt("Remember that we always run `make lint` before committing.")
+    agent.prompt("never mind, make lint works now")
+    assert "run `make lint` before committing" in Agent(agent.engine, place, "s2").start()

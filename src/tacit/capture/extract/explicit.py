@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tacit.capture.meant import why_not_earnest, why_not_own
 from tacit.capture.prose import Sentence, hide_quotes, pasted_document, show_quotes, spoken_sentences
 from tacit.reading.marks import (
     Marked,
@@ -19,7 +20,6 @@ from tacit.reading.marks import (
     lead_free,
     only_marks,
     read_marked,
-    takes_back,
 )
 from tacit.text.natural_language import natural_language_of
 
@@ -60,10 +60,10 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
     found: dict[str, Statement] = {}
     heads = _heads(sentences)
     for at in range(len(sentences)):
-        if at + 1 < len(sentences) and takes_back(sentences[at + 1].text):
+        statement = None if why_not_earnest(sentences, at) else _statement(sentences, at, heads[at], language)
+        if statement is None:
             continue
-        statement = _statement(sentences, at, heads[at], language)
-        if statement is None or (pasted and statement.cue not in _OUTRIGHT):
+        if statement.cue not in _OUTRIGHT and (pasted or why_not_own(sentences, at)):
             continue
         for other in [key for key, earlier in found.items() if earlier.span in statement.span]:
             del found[other]  # it goes on with that one

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tacit.capture.extract.explicit import Statement, find_explicit, normalize_statement
+from tacit.capture.meant import is_taken_back_by
 from tacit.capture.prose import pasted_document, spoken_sentences
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.capture.turn import Turn
@@ -42,12 +43,16 @@ class TurnStatement:
 def find_statements(turns: Iterable[Turn]) -> tuple[TurnStatement, ...]:
     """Everything that the user stated as a standing matter, in order; a repeated content counts once."""
     statements: dict[str, TurnStatement] = {}
+    before = ""
     for turn in turns:
-        if turn.role == "user":
-            for statement in find_explicit(turn.text):
-                statements.setdefault(
-                    statement.content.lower(), TurnStatement(statement=statement, turn=turn)
-                )
+        if turn.role != "user":
+            continue
+        for content, said in tuple(statements.items()):
+            if said.turn.text == before and is_taken_back_by(said.statement.span, turn.text, said_in=before):
+                del statements[content]
+        for statement in find_explicit(turn.text):
+            statements.setdefault(statement.content.lower(), TurnStatement(statement=statement, turn=turn))
+        before = turn.text
     return tuple(statements.values())
 
 
