@@ -31,64 +31,20 @@ LEAST_WORDS = 3
 LEAST_FOR_SLIP = 5
 """A word of so many letters may differ in one edit."""
 LEAST_SHARED = 2
+"""Words that a statement shares with a memory that it gives another value of."""
 MOST_OF_IT = 0.6
 """Share of the words of a memory that a plain denial of it holds."""
-"""Words that a statement shares with a memory that it gives another value of."""
 _EDGE_BEFORE, _EDGE_AFTER = (
     "'`*\"\u201c\u201e\u00ab\u2018([{<",
     "'`*\"\u201d\u201c\u00bb\u2019)]}>,.;:!?\u2026\u3001\u3002\uff0c\uff1b\uff01\uff1f",
 )
 _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_NEGATIONS = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "none",
-        "nobody",
-        "nothing",
-        "neither",
-        "nor",
-        "without",
-        "dont",
-        "doesnt",
-        "didnt",
-        "isnt",
-        "arent",
-        "wasnt",
-        "cant",
-        "cannot",
-        "wont",
-        "shouldnt",
-        "mustnt",
-        "couldnt",
-        "wouldnt",
-        "avoid",
-        "stop",
-        "nicht",
-        "kein",
-        "keine",
-        "keinen",
-        "keiner",
-        "keinem",
-        "nie",
-        "niemals",
-        "ohne",
-        "nichts",
-        "ne",
-        "pas",
-        "jamais",
-        "sans",
-        "aucun",
-        "aucune",
-        "rien",
-        "plus",
-        "nunca",
-        "jamás",
-        "sin",
-        "não",
-    ]
-)
+_NEGATIONS = frozenset((
+    "not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "dont", "doesnt", "didnt",
+    "isnt", "arent", "wasnt", "cant", "cannot", "wont", "shouldnt", "mustnt", "couldnt", "wouldnt", "avoid",
+    "stop", "nicht", "kein", "keine", "keinen", "keiner", "keinem", "nie", "niemals", "ohne", "nichts", "ne",
+    "pas", "jamais", "sans", "aucun", "aucune", "rien", "plus", "nunca", "jamás", "sin", "não",
+))  # fmt: skip
 _DO_NOT_FORGET = lazy_regex(
     r"\b(?:(?:do not|don['\u2019]?t|never) forget|vergiss (?:bitte )?nicht|n['\u2019]oublie(?:z)? (?:pas|jamais))\b",
     re.IGNORECASE,
@@ -104,10 +60,11 @@ _PACKAGE = lazy_regex(
     re.IGNORECASE,
 )
 _PERMITS = lazy_regex(
-    r"\b(?:without|no need (?:to|for)|skip\w*|bypass\w*|disabl\w+|ignor\w+|allow\w*|permit\w*|may|can|ohne|\u00fcberspring\w*|umgeh\w*|deaktivier\w*|abschalt\w*|ignorier\w*|erlaub\w*|darf|d\u00fcrfen|sans|ignore\w*|contourn\w*|d\u00e9sactiv\w*|autoris\w*|permet\w*|peut|peuvent)\b[^.;]{0,60}?"
-    r"\b(?:ask\w*|approv\w*|confirm\w*|review\w*|check\w*|verif\w*|permission\w*|tls|ssl|cert\w*|zertifikat\w*|auth\w*|token\w*|passw\w*|credential\w*|secret\w*|sandbox\w*|hooks?|prod\w*|delet\w*|push\w*|deploy\w*|r\u00fcckfrag\w*|genehmig\w*|freigab\w*|pr\u00fcf\w*|l\u00f6sch\w*|demand\w*|approb\w*|v\u00e9rif\w*|supprim\w*)",
+    r"\b(?:without|no need (?:to|for)|skip\w*|bypass\w*|disabl\w+|ignor\w+|allow\w*|permit\w*|may|exempt\w*|unless|except|ohne|\u00fcberspring\w*|umgeh\w*|deaktivier\w*|abschalt\w*|erlaub\w*|darf|d\u00fcrfen|au\u00dfer"
+    r"|sans|contourn\w*|d\u00e9sactiv\w*|autoris\w*|permet\w*|peut|peuvent|sauf)\b(?:\W+[\w-]+){0,2}",
     re.IGNORECASE,
 )
+"""Words that allow or exempt, with what they speak of."""
 _CLAUSES = re.compile(r"[,;:\u2026]|\.{2,}")
 _AND_NOW = lazy_regex(r",?\s+(?:and now|und jetzt|et maintenant)\b", re.IGNORECASE)
 _ENDS = lazy_regex(

@@ -41,7 +41,6 @@ from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store, ValueChanges
 from tacit.reading.trigger import make_trigger, parse_when
-from tacit.safety.danger import danger_of
 from tacit.session.branches import default_tip, work_tree_of
 from tacit.session.projects import find_checkout
 from tacit.state.captured import TeamFileState
@@ -93,6 +92,8 @@ _SENTENCE = re.compile(
     r"(?<!\b[^\W\d_])(?<!\b(?:dr|jr|sr|st|mr|ms))(?<!\b(?:mrs))(?<!\b(?:prof))\.(?!\S)", re.IGNORECASE
 )
 """A period that ends a sentence: not one after an initial or a title such as `Dr.`."""
+_PHRASE = re.compile(r"[A-Z]\w*(?: [\w-]+)+ [a-z][\w-]*$")
+"""Words of which only the first has a capital: "Disable certificate checks" is an order and no name."""
 
 
 def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
@@ -135,7 +136,7 @@ def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
 
 def is_name(text: str) -> bool:
     """Whether a text can be shown to agents as the name of a person."""
-    return bool(NAME.fullmatch(text)) and not _SENTENCE.search(text) and not danger_of(text)
+    return bool(NAME.fullmatch(text)) and not _SENTENCE.search(text) and not _PHRASE.match(text)
 
 
 def write_team_file(statement: TeamStatement) -> str:
