@@ -37,7 +37,7 @@ from tacit.app.stats import status_of
 from tacit.app.values import Delivery, EngineStatus, RecallAsked, Recalled
 from tacit.app.visibility import Visibility
 from tacit.config.home import Home
-from tacit.config.settings import Settings
+from tacit.config.settings import Notes, Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Edit
@@ -714,11 +714,11 @@ class Engine:
             UnknownKind, InvalidInput: naming what is wrong.
             NotFound: if an id of `replaces` is none of a memory that the speaker may see.
             RefusedByRedaction: if only a secret was left.
-            RefusedByTrust: if an agent states something where incognito is on.
+            RefusedByTrust: if an agent states something where nothing is noted; see `refuse_note`.
         """
         speaker, tier = _speaker_of_tier(tier, speaker), TrustTier.USER
         if speaker is Speaker.AGENT:
-            self._refuse_incognito(cwd)
+            self.refuse_note(cwd, session)
             tier, pinned = TrustTier.IMPORT, False
             source = source if source in AGENT_SOURCES else BY_AGENT
         if sensitivity is Sensitivity.SESSION and session is None:
@@ -731,12 +731,14 @@ class Engine:
 
             at_work = session or self.agents.queries.only_session(cwd)
             session = at_work if source == BY_TOOL else session
-            self._refuse_muted(at_work)
             prompts = self._sessions.typed(at_work) if at_work else ()
             # Only an agent in a session of a project has notes of its own; what any other program states waits.
             own = source == BY_TOOL and self._projects.of(cwd) is not None
             noted = note_of(content, user_words, prompts, replaced=replaced, own_notes=own)
             content, tier, reason, ends = noted.content, noted.tier, noted.reason, noted.ends
+            if self._noting_at(cwd) == "review":
+                tier, ends = TrustTier.IMPORT, ()
+                reason = ChangeReason(cause=ChangeCause.QUOTED, terms=("review",))
             if self._projects.of(cwd) is not None and not (noted.everywhere and scope == UNIVERSAL):
                 # A quotation and a note speak for the project of their session.
                 scope = project_scope(self.project(cwd).id)
@@ -768,17 +770,30 @@ class Engine:
             self.agents.seen(caller, name) if speaker is Speaker.AGENT else self.show(name) for name in names
         ]
 
-    def _refuse_muted(self, session: SessionKey | None) -> None:
-        """Refuse a note in a session that the user muted.
+    def refuse_note(self, cwd: str, session: SessionKey | None = None) -> None:
+        """Refuse what an agent notes where nothing is to be noted. Without `session` any session at work in `cwd` may be the one.
 
         Raises:
-            RefusedByTrust: if it is muted.
+            RefusedByTrust: if `capture.notes` is off, incognito is on, or the session is muted or began incognito.
         """
-        state = self._sessions.load(session) if session else None
-        if state is not None and state.muted:
+        self._refuse_incognito(cwd)
+        for state in self.agents.queries.callers(cwd, session):
+            if state.incognito or state.muted:
+                hint = (
+                    "Only the user's own commands can store now."
+                    if state.incognito
+                    else "`tacit unmute` ends that."
+                )
+                what = "this session is incognito" if state.incognito else "the user muted this session"
+                raise RefusedByTrust(f"Nothing is noted: {what}.", hint=hint)
+        if self._noting_at(cwd) == "off":
             raise RefusedByTrust(
-                "Nothing is noted: the user muted this session.", hint="`tacit mute --off` ends that."
+                "Nothing is noted here: capture.notes is off.",
+                hint="The user can turn it on with `tacit config set capture.notes on`; `tacit remember` stores at once.",
             )
+
+    def _noting_at(self, cwd: str) -> Notes:
+        return self._settings_at(cwd).capture.notes
 
     def _refuse_incognito(self, cwd: str) -> None:
         """Refuse the statement of an agent where nothing may be stored.
@@ -903,11 +918,11 @@ class Engine:
         Raises:
             InvalidInput: if nothing is to be changed, or the memory does not hold any more.
             NotFound: if there is no such memory that may be seen from `cwd`.
-            RefusedByTrust: if kind or `when` of the user's own statement is to be changed without their words, or incognito is on.
+            RefusedByTrust: if kind or `when` of the user's own statement is to be changed without their words, or nothing is noted; see `refuse_note`.
         """
         from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
 
-        self._refuse_incognito(cwd)
+        self.refuse_note(cwd, session)
         caller = Caller(cwd=cwd, session=session)
         memory = self.agents.seen(caller, id_or_prefix)
         if memory.status in ("retired", "superseded"):

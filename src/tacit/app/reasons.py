@@ -269,6 +269,7 @@ _QUOTED_TEXTS = {
     "mocked": "these words do not seem to be meant",
     "taken_back": "the user took these words back",
     "for_once": "these words are for this one time",
+    "review": "it waits for the user: capture.notes is review, and they confirm it with `tacit review`",
     "wording": "the user's own sentence was stored: your wording says more, less or something else",
 }
 _HOLDERS = (ChangeCause.UNDONE, ChangeCause.REPLACED_BY)

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from tacit.config.settings import LevelName
+from tacit.config.settings import LevelName, Notes
 
-Bound = Literal["lower", "higher", "turn_off", "turn_on", "subset", "more", "quieter"]
+Bound = Literal["lower", "higher", "turn_off", "turn_on", "subset", "more", "stricter"]
 
 _BUDGETS = ("start", "prompt", "action", "failure", "compaction", "subagent", "on_demand")
 
 ALLOWED: Mapping[str, Bound] = {
     "recall.enabled": "turn_off",
-    "recall.level": "quieter",
+    "recall.level": "stricter",
     "recall.shadow": "turn_on",
     "recall.spaces": "subset",
     "recall.max_items": "lower",
@@ -36,6 +36,7 @@ ALLOWED: Mapping[str, Bound] = {
     **{f"recall.thresholds.{surface}": "higher" for surface in _BUDGETS},
     "capture.enabled": "turn_off",
     "capture.explicit": "turn_off",
+    "capture.notes": "stricter",
     "capture.at_session_end": "turn_off",
     "capture.subagents": "turn_off",
     "capture.rule_files": "turn_off",
@@ -57,7 +58,11 @@ ALLOWED: Mapping[str, Bound] = {
 }
 """Setting -> the one direction in which a project may move it. A setting that is not listed is refused."""
 
-_LEVELS: tuple[LevelName, ...] = tuple(reversed(get_args(LevelName)))
+_STRICTER: Mapping[str, tuple[str, ...]] = {
+    "recall.level": tuple(reversed(get_args(LevelName))),
+    "capture.notes": get_args(Notes),
+}
+"""Values, the strictest last."""
 _ON: Mapping[str, object] = {
     "privacy.emails": "redact",
     "privacy.home_paths": "shorten",
@@ -102,11 +107,13 @@ def decide_project_value(key: str, *, current: object, proposed: object) -> Proj
             return ProjectValueDecision(
                 value=current, refused=f"a project's file may only set it to {_word(strict)}"
             )
-        case "quieter":
-            if _LEVELS.index(cast(str, proposed)) > _LEVELS.index(cast(str, current)):
+        case "stricter":
+            values = _STRICTER[key]
+            if values.index(cast(str, proposed)) > values.index(cast(str, current)):
                 return ProjectValueDecision(value=proposed, applies=True)
+            which = "quieter level" if key == "recall.level" else "stricter value"
             return ProjectValueDecision(
-                value=current, note=f"a project's file can only choose a quieter level; {current} stays"
+                value=current, note=f"a project's file can only choose a {which}; {current} stays"
             )
         case "subset":
             return _subset(cast(tuple[str, ...], current), cast(tuple[str, ...], proposed))

@@ -111,7 +111,7 @@ _BOUNDS = {
     "turn_on": "the safe value only",
     "subset": "fewer only",
     "more": "add only",
-    "quieter": "quieter only",
+    "stricter": "stricter only",
 }
 
 

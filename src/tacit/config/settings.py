@@ -534,12 +534,19 @@ class RecallSettings(_Section):
     judge: JudgeSettings = JudgeSettings()
 
 
+Notes = Literal["on", "review", "off"]
+
+
 class CaptureSettings(_Section):
     """The write path."""
 
     enabled: bool = Field(default=True, description="learn from sessions")
     explicit: bool = Field(
         default=True, description="capture 'remember that ...' and 'always ..., never ...' at once"
+    )
+    notes: Notes = Field(
+        default="on",
+        description="what an agent notes with memory_add, memory_update, memory_forget and memory_feedback: on = it holds as far as SECURITY.md's table of trust says; review = it waits for `tacit review`; off = nothing is stored",
     )
     at_session_end: bool = Field(default=True, description="learn from the transcript when a session ends")
     subagents: bool = Field(default=False, description="also learn from subagent transcripts")

@@ -438,6 +438,7 @@ def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -
     if tool.reads:
         return tool.answer(engine, caller, arguments)
     caller = engine.agents.in_its_session(caller, name, values.get)
+    engine.refuse_note(caller.cwd, caller.session)
     with engine.noting_changes() as written:
         answer = tool.answer(engine, caller, arguments)
     if not written:

@@ -78,7 +78,7 @@ class ChangeCause(StrEnum):
     """`memory_ids`: the newer memory that holds now."""
 
     QUOTED = "quoted"
-    """An agent quoted the user for it; `terms`: the test that failed, if one did."""
+    """An agent quoted the user for it; `terms`: the test that failed, if one did; `review` where the user reviews notes first, quoted or not."""
     OWN_NOTE = "own_note"
     """An agent's own note; `terms`: what it names that the user never typed."""
     LOWER_TIER = "lower_tier"

@@ -260,6 +260,7 @@ class AgentTools:
             RefusedByTrust: if the user said it, and `user_words` are none of theirs that ask for its end.
         """
         memory = self.seen(caller, id_or_prefix)
+        self._refuse_unreviewed(caller, memory)
         if memory.provenance.tier >= TrustTier.TEAMMATE and not self._may_change(
             caller, memory, user_words, ends=True
         ):
@@ -288,6 +289,7 @@ class AgentTools:
         Raises:
             RefusedByTrust: if the user said it, and `user_words` are none of theirs that ask for its end.
         """
+        self._refuse_unreviewed(caller, memory)
         if memory.provenance.tier >= TrustTier.TEAMMATE and not self._may_change(
             caller, memory, user_words, ends=False
         ):
@@ -406,6 +408,19 @@ class AgentTools:
     def _clean(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         clean = self._parts.redactor.cleaner(self._settings_at(caller.cwd))
         return tuple(replace(memory, content=clean(memory.content) or "-") for memory in memories)
+
+    def _refuse_unreviewed(self, caller: Caller, memory: Memory) -> None:
+        """Refuse to change what holds already where the user reviews notes first.
+
+        Raises:
+            RefusedByTrust: if `capture.notes` is `review` and the memory is active.
+        """
+        noting = self._settings_at(caller.cwd).capture.notes
+        if memory.status == "active" and noting == "review":
+            raise RefusedByTrust(
+                f"{memory.id} stays as it is: capture.notes is review, so only the user changes what holds.",
+                hint=f"Ask them to run `tacit forget {memory.id}`, or note what holds now with memory_add and `replaces`.",
+            )
 
     def _may_change(self, caller: Caller, memory: Memory, user_words: str, *, ends: bool) -> bool:
         """Tell whether the user typed words in the session at work that ask for the end of this memory, or with `ends` False, that speak of it."""

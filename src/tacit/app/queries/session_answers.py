@@ -252,8 +252,13 @@ class SessionAnswers:
 
     def only_session(self, cwd: str) -> SessionKey | None:
         """The session at work in the project around `cwd` where it is the only one, or None."""
-        beside = _side_by_side(self._at_work(cwd))
+        beside = self.callers(cwd)
         return beside[0].key if len(beside) == 1 else None
+
+    def callers(self, cwd: str, session: SessionKey | None = None) -> tuple[SessionState, ...]:
+        """The session, or without one those at work in the project around `cwd`: any of them may be the one that calls."""
+        state = self._sessions.load(session) if session else None
+        return (state,) if state is not None else _side_by_side(self._at_work(cwd))
 
     def session_of_call(self, cwd: str, mark: str) -> SessionKey | None:
         """The session that makes the call with this mark: the one whose hook announced it, else the only one at work, or None."""
