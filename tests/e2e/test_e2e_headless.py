@@ -158,6 +158,7 @@ def test_a_client_without_login_says_so(sandbox, claude):
     assert not sandbox.stub.requests
 
 
+TYPED = "7c0ffee0-1234-4abc-8def-000000000001"
 OLD = "The rate limiter runs in the billing service"
 NEW = "The rate limiter runs in the gateway"
 STATED = f"Go on with the move. {NEW}, because billing must stay free of it."
@@ -202,7 +203,14 @@ def wait_until_replaced(sandbox):
 def test_a_finished_session_is_written_up_by_one_headless_run_and_the_next_one_knows(sandbox, claude):
     allow_writing(sandbox, "claude")
     claude.install()
-    claude.ask(STATED, PATH=sandbox.search_path, CLAUDE_CODE_ENTRYPOINT="claude-vscode")  # as an editor does
+    claude.ask(STATED, PATH=sandbox.search_path)
+    (path,) = claude.transcripts()
+    assert '"promptSource":"sdk"' in path.read_text()
+    # What a program sent is not the user's word: such a session is not written up. A person typed the same into another one.
+    typed = path.with_name(f"{TYPED}.jsonl")
+    lines = path.read_text().replace(path.stem, TYPED)
+    typed.write_text(lines.replace('"promptSource":"sdk","turnOrigin":"sdk"', '"promptSource":"typed"'))
+    sandbox.tacit("import", "transcripts", str(typed), "--write-up", "--yes")
     wait_until_replaced(sandbox)
     asked = [sent for sent in sandbox.stub.requests if sent.find("Messages:")]
     assert len(asked) == 1, "asked once, and the headless run is not a session of its own"

@@ -34,8 +34,8 @@ class Session:
     def agent(self, text: str) -> None:
         self._write("assistant", [{"type": "text", "text": text}])
 
-    def ran(self, command: str, error: str = "") -> None:
-        self._used("Bash", {"command": command}, error)
+    def ran(self, command: str, error: str = "", output: str = "ok") -> None:
+        self._used("Bash", {"command": command}, error, output)
 
     def edited(self, path: str) -> None:
         self._used("Edit", {"file_path": str(self.machine.project / path)}, "")
@@ -88,13 +88,13 @@ class Session:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
-    def _used(self, tool: str, given: dict[str, str], error: str) -> None:
+    def _used(self, tool: str, given: dict[str, str], error: str, output: str = "ok") -> None:
         key = f"call-{self.name}-{self._lines}"
         self._write("assistant", [{"type": "tool_use", "id": key, "name": tool, "input": given}])
         result = {
             "type": "tool_result",
             "tool_use_id": key,
-            "content": error or "ok",
+            "content": error or output,
             "is_error": bool(error),
         }
         self._write("user", [result])

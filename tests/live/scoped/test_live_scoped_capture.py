@@ -91,6 +91,8 @@ def test_codes_of_a_real_session_come_and_go_when_they_are_done() -> None:
         second.start()
         second.say("Document the retry flag in the manual, please.")
         second.edited("docs/manual.md")
+        subject = "Document the retry flag in the manual"
+        second.ran(f"git commit -am '{subject}'", output=f"[main 1f2e3d4] {subject}\n 1 file changed")
         second.stops("Done.")
         second.end()
         wait_for(lambda: any("manual.md" in text for text in machine.contents()))
