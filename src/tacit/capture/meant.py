@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from tacit.capture.prose import Sentence, spoken_sentences
+from tacit.capture.voice import names_source
 from tacit.reading.marks import is_doubtful, is_one_off, is_question, is_reported, takes_back
-from tacit.reading.prompts.reports import names_source
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import stems
 

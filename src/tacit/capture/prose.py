@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from tacit.model.ids import normalize_text
-from tacit.reading.prompts.voice import (
+from tacit.capture.voice import (
+    BULLET,
     OWN_LIST,
     asks_about_text,
     other_language,
     own_text,
     speaks_one_language,
 )
+from tacit.model.ids import normalize_text
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex
 
@@ -30,7 +31,6 @@ _DIFF = lazy_regex(
 )
 """A patch as a terminal prints it, to its last line."""
 _ELEMENT = lazy_regex(r"<([a-zA-Z][\w-]*)\b[^>\n]*>.*?</\1\s*>", re.DOTALL)
-_BULLET = lazy_regex(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 _NOT_PROSE = lazy_regex(
     r"^\s*>"  # quoted
     r"|^(?: {4,}|\t)(?![-*+\d])"  # indented code
@@ -289,7 +289,7 @@ def _paragraphs(text: str) -> list[tuple[str, bool]]:
             flush()
             item = False
             continue
-        bullet = _BULLET.match(line)
+        bullet = BULLET.match(line)
         if bullet:
             flush()
             item = True

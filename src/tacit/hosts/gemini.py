@@ -43,8 +43,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import Arrival, Delivery, HostCapabilities, MemoryFile
-from tacit.reading.prompts.gemini_cli import SUMMARY_TAKEN, without_added_files
-from tacit.reading.prompts.machine_made import machine_made, typed_command
+from tacit.reading.prompts.machine_made import SUMMARY_TAKEN, machine_made, typed_command, without_added_files
 from tacit.safety.escape import strip_blocks
 
 NAME = "gemini"

@@ -22,6 +22,7 @@ from tacit.reading.prompts.proposals import Reply, asks_for_leave, proposal_in, 
 from tacit.reading.terms import find_paths, objects_of, prose_of
 from tacit.reading.words.action_words import QUESTION_OPENERS, REQUEST_OPENERS
 from tacit.reading.words.lexicon import Evidence, read_words
+from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import ENGLISH_WORD, count_words
 
 HEAD_CHARS = 3_000
@@ -259,6 +260,31 @@ def is_whole_question(text: str) -> bool:
     return (
         len(words) >= MIN_WHOLE_QUESTION_WORDS and asks_question(text) and _POINTS_BACK.search(text) is None
     )
+
+
+_PAST_SIGNS = (
+    r"(?:since|until|till)\s+when",
+    r"formerly|previously|originally|initially|no\s+longer|any\s*more|back\s+then",
+    r"in\s+the\s+past|at\s+first|at\s+that\s+time|history\s+of",
+    r"(?:we|they|you|i|it|that|there|who|what)\s+used\s+to|did\b[^.!?\n]*\buse\s+to",
+    r"(?:former|previous|superseded|retired)\s+(?!step|line|message|commit|turn|section|paragraph|example|prompt|answer)\w+",
+    r"when\s+(?:did|was|were)\b[^.!?\n]*\b(?:stop|switch|chang|mov|replac|drop|migrat|retir|abandon|g[ai]ve\s+up|given\s+up)",
+    r"before\s+(?:we|they|you|i|it\s+was)\s+(?:switched|changed|moved|replaced|dropped|migrated|had|adopted|introduced)",
+)
+_BEFORE_THAT = (
+    r"(?i:\b(?:did|was|were|had|used)\b[^.!?\n]*\bbefore)"
+    r"(?=\s*(?:[?.!]|$)|\s+(?i:that|then|now|this|it|the\s+(?:switch|change|move|migration))\b|\s+[A-Z])"
+)
+_PAST = lazy_regex(f"(?i:\\b(?:{'|'.join(_PAST_SIGNS)}))|{_BEFORE_THAT}")
+
+
+def asks_about_past(text: str) -> bool:
+    """Whether `text` asks for what held before, since when something holds, or when it ended.
+
+    "Before" is no sign by itself: "what do I run before a commit?" asks for a rule that holds. It counts after a verb of the past in
+    the same sentence, where the sentence ends there, goes on with a word for now, or names a thing by its capital ("before Vonage").
+    """
+    return _PAST.search(text) is not None
 
 
 def _read_sentences(prose: str, evidence: Evidence) -> None:

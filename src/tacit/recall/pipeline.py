@@ -23,7 +23,7 @@ from tacit.ports.models import TokenCounter
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.entities import find_entities
 from tacit.reading.languages import languages_in, languages_of
-from tacit.reading.past import asks_about_past
+from tacit.reading.situation import asks_about_past
 from tacit.recall import on_demand
 from tacit.recall.answer_cut import cut_answer, order_answer
 from tacit.recall.ask_model.judging import ask_judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.reading.past import asks_about_past
+from tacit.reading.situation import asks_about_past
 
 PAST = (
     "Since when do we deploy with Docker?",

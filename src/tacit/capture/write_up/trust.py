@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from tacit.capture.extract.echoes import EchoDetector
 from tacit.capture.extract.explicit import normalize_statement
 from tacit.capture.prose import hide_quotes, in_own_voice, opens_report, spoken_sentences
+from tacit.capture.voice import asks_about_text, reports_others
 from tacit.capture.wording import word_count
 from tacit.capture.write_up.request import AnswerStatement
 from tacit.capture.write_up.token_limit import Numbered
@@ -27,8 +28,6 @@ from tacit.model.memory import Provenance, TrustTier
 from tacit.model.trigger import Trigger
 from tacit.reading.digest_lines import stems
 from tacit.reading.prompts.proposals import is_objection, read_reply
-from tacit.reading.prompts.reports import reports_others
-from tacit.reading.prompts.voice import asks_about_text
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.danger import danger_of

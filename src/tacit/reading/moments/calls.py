@@ -15,7 +15,6 @@ from tacit.model.memory import Entity
 from tacit.model.signal import ToolCall
 from tacit.reading.commands import simple_commands
 from tacit.reading.moments.acts import act_ordered, acts_ahead, acts_done, acts_of_tool
-from tacit.reading.moments.ahead import leads_to_command, leads_to_path
 from tacit.reading.moments.moment import Command, Moment, Target
 from tacit.reading.moments.places import key_of, parts_of, touches
 from tacit.reading.moments.rules import read_moments
@@ -299,19 +298,45 @@ def _is_about(target: Target, facts: CallFacts) -> bool:
     )
 
 
+_STEPS: dict[str, frozenset[str]] = {
+    "plan": frozenset({"apply", "destroy"}),
+    "preview": frozenset({"up", "destroy"}),
+    "diff": frozenset({"apply", "upgrade", "deploy", "sync"}),
+    "synth": frozenset({"deploy"}),
+    "build": frozenset({"push", "publish", "upload", "deploy"}),
+    "pack": frozenset({"publish", "push"}),
+    "package": frozenset({"publish", "deploy"}),
+}
+"""A subcommand, and those of the same program that it mostly leads to."""
+
+
+def _leads_to_command(target_command: Command, commands: Sequence[Command]) -> bool:
+    """A step of the same program that mostly leads to `target_command`: `terraform plan` before `terraform apply`."""
+    return any(
+        command[0] == target_command[0] and not _STEPS.get(word, frozenset()).isdisjoint(target_command[1:])
+        for command in commands
+        for word in command[1:3]
+    )
+
+
+def _leads_to_path(target: Target, viewed_paths: Sequence[str]) -> bool:
+    """A look at the files themselves."""
+    return any(touches(pattern, path) for pattern in target.paths for path in viewed_paths)
+
+
 def _is_next(target: Target, facts: CallFacts) -> bool:
     if target.words and _switched(facts) and "commit" in target.acts:
         return any(word in facts.text for word in target.words)
     if target.commands:
         done = frozenset[str]().union(*map(acts_done, target.commands))
         return any(
-            leads_to_command(target_command, facts.commands) for target_command in target.commands
+            _leads_to_command(target_command, facts.commands) for target_command in target.commands
         ) or (not facts.ahead.isdisjoint(done & _PRECEDED))
     if target.acts:
         return not facts.ahead.isdisjoint(target.acts) and "database" not in target.acts
     if target.options or target.hosts:
         return False
-    return leads_to_path(target, facts.seen)
+    return _leads_to_path(target, facts.seen)
 
 
 def begins(target_command: Command, command: Command) -> bool:

@@ -85,3 +85,13 @@ def _unquoted(text: str) -> str:
         ):
             return inner.strip()
     return text
+
+
+SUMMARY_TAKEN = "Got it. Thanks for the additional context!"
+"""Gemini CLI (0.61.0) writes these words as an answer of the model after the summary of a compressed conversation."""
+_ADDED_FILES = re.compile(r"--- Content from referenced files ---.*?(?:--- End of content ---|\Z)", re.DOTALL)
+
+
+def without_added_files(text: str) -> str:
+    """Return a prompt to Gemini CLI without the contents of the files that it includes with `@path`."""
+    return _ADDED_FILES.sub("", text).rstrip() if "--- Content" in text else text

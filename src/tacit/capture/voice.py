@@ -104,7 +104,7 @@ _WORK_LEAD = lazy_regex(
     re.IGNORECASE,
 )
 _COLON = lazy_regex(r"[:\uff1a]\s*$")
-_BULLET = lazy_regex(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
+BULLET = lazy_regex(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 
 _ORDER = lazy_regex(
     r"^\W*(?:please\W+)?(?:from now on|going forward|in future|always|never|remember|we (?:decided|agreed))\b"
@@ -313,7 +313,7 @@ def _announced(lines: list[str]) -> set[int]:
     until: Literal["", "list", "block", "end"] = ""
     words = ""
     for number, line in enumerate(lines):
-        blank, bullet = not line.strip(), _BULLET.match(line) is not None
+        blank, bullet = not line.strip(), BULLET.match(line) is not None
         if (until == "block" and blank) or (until == "list" and not blank and not bullet):
             until = ""
         if until:
@@ -321,12 +321,12 @@ def _announced(lines: list[str]) -> set[int]:
             continue
         if blank:
             continue
-        goes_on = _BULLET.match(words) is not None and line[:2].isspace() and not bullet
+        goes_on = BULLET.match(words) is not None and line[:2].isspace() and not bullet
         before, words = words, words if goes_on else line
         if (
             bullet
             and before
-            and not _BULLET.match(before)
+            and not BULLET.match(before)
             and not _OWN_LEAD.search(before)
             and not _COLON.search(before)
         ):
@@ -351,4 +351,45 @@ def _announced(lines: list[str]) -> set[int]:
 
 def _next_is_bullet(lines: list[str], number: int) -> bool:
     following = next((line for line in lines[number + 1 :] if line.strip()), "")
-    return _BULLET.match(following) is not None
+    return BULLET.match(following) is not None
+
+
+_REPORTS = lazy_regex(
+    # Who says it: these words have a subject that is not the user. Behind `always`, `please`, `not` or a comma they are an order.
+    r"(?<!always )(?<!never )(?<!please )(?<!not )(?<!n't )(?<!to )(?<!, )(?<!^)\b(?:ask|state|want|tell|order|quote|propose|recommend|suggest|demand|expect)\b"
+    r"|\b(?:says?|said|claims?|claimed|states|stated|writes|wrote|suggests|suggested|recommends|recommended|told|tells|insists?|insisted|argues?|argued|thinks?|thought"
+    r"|wants|wanted|asks|asked|demands|demanded|proposes|proposed|advises?|advised|mentions?|mentioned|complains?|complained|believes?|ordered|tweeted|posted|replied|answered|(?<!double )(?<!single )(?<!the )quotes|quoted)\b"
+    # What things do as well: a report only where words follow.
+    r"|\b(?:reads|requires|expects|orders)\b(?=\s*(?:[:\"'\u201c]|that\b|us\b|you\b|we\b|always\b|never\b|like\b))"
+    r"|\baccording to\b",
+    re.IGNORECASE,
+)
+_UNTIL = lazy_regex(
+    r"\b(?:before|after|until|unless|when|whenever|if|once|every time) (?:you|i|we) $", re.IGNORECASE
+)
+"""What the agent or the user says, as the time of an order: "run the tests before you say that you are done"."""
+_SOURCES = lazy_regex(
+    r"\bin (?:the|their|its|his|her) (?:readme|docs?|documentation|article|blog|post|issue|ticket|comment|mail|email|spec)\b",
+    re.IGNORECASE,
+)
+_GIVES_REASON = lazy_regex(r"\b(?:because|since|so that|as otherwise)\b", re.IGNORECASE)
+_BY_SPEAKER = lazy_regex(
+    r"^(?:\W*(?:please|ok|okay|so|and|also|yes|well|like|as)\W+)*(?:i|we|as i|like i|i've|we've)\b[^.]{0,20}$",
+    re.IGNORECASE,
+)
+
+
+def reports_others(text: str) -> bool:
+    """Whether a sentence says what somebody other than its speaker says or wants."""
+    return _by_others(text, _REPORTS)
+
+
+def names_source(text: str) -> bool:
+    """Whether a sentence speaks of what stands in a document."""
+    return _by_others(text, _SOURCES)
+
+
+def _by_others(text: str, pattern: re.Pattern[str]) -> bool:
+    claim = _GIVES_REASON.split(text, maxsplit=1)[0]
+    leads = (claim[: match.start()] for match in pattern.finditer(claim))
+    return any(not _BY_SPEAKER.match(lead) and not _UNTIL.search(lead) for lead in leads)
