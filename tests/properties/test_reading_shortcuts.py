@@ -5,10 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.reading.classifier.features import WordRows, prompt_words
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import ERROR_TEXT, looks_like_error
-from tacit.reading.terms import IDENTIFIER, PATH, find_paths, identifiers, names_path, prose_of
+from tacit.reading.terms import IDENTIFIER, PATH, find_paths, identifiers, prose_of
 
 _PIECES = (
     "fix", "the", "src/a.py", "a.py", ".env", "Makefile", "LICENSE", "README", "c:\\x\\y.ts", "and/or", "e.g.", "v1.2", "@scope/name", ".", "\n",
@@ -20,10 +19,6 @@ _PIECES = (
 TEXTS = st.lists(
     st.sampled_from(_PIECES) | st.text(max_size=4) | st.sampled_from([" ", "", "-", "_"]), max_size=14
 ).flatmap(lambda pieces: st.sampled_from([" ", ""]).map(lambda between: between.join(pieces)))
-_WORDS = ("fix", "the", "test", "§", "?", "push")
-_NAMES = (
-    *(f"w:{word}" for word in _WORDS[:4]), *(f"b:{a} {b}" for a in _WORDS[:3] for b in _WORDS), "f0:fix", "f0:the", "f1:the",
-)  # fmt: skip
 
 
 @given(TEXTS)
@@ -41,7 +36,6 @@ def test_paths_are_told_apart_from_prose_by_the_pattern(text: str) -> None:
     plain = text.replace("`", "").replace("://", "").replace("~~~", "")
     marked = PATH.sub(" § ", plain) if "/" in plain or "." in plain else plain
     assert prose_of(plain) == marked
-    assert names_path(text) == bool(find_paths(text))
 
 
 @given(TEXTS)
@@ -49,10 +43,3 @@ def test_what_a_text_names_does_not_depend_on_what_was_read_before(text: str) ->
     first = find_entities(text), find_paths(text), prose_of(text)
     find_entities(text + " src/other.py otherName()")
     assert (find_entities(text), find_paths(text), prose_of(text)) == first
-
-
-@given(st.lists(st.sampled_from([*_WORDS, "src/a.py", "other"]), max_size=12).map(" ".join))
-def test_rows_of_words_are_those_of_their_names(text: str) -> None:
-    index = {name: number for number, name in enumerate(_NAMES)}
-    expected = sorted(index[name] for name in prompt_words(text) if name in index)
-    assert WordRows(_NAMES).of(text) == expected

@@ -7,7 +7,6 @@ every prompt could hold is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 from tacit.text.lazy_regex import lazy_regex
@@ -50,36 +49,18 @@ KEPT = 16
 
 @lru_cache(maxsize=KEPT)
 def find_paths(text: str) -> tuple[str, ...]:
-    """Paths and file names that `text` names, as written, forward slashes, in order, without repeats."""
-    paths: dict[str, None] = {}
-    for path in _paths(text):
-        paths.setdefault(path)
-        if len(paths) >= 64:
-            break
-    return tuple(paths)
-
-
-def names_path(text: str) -> bool:
-    """Whether `text` names a path or a file: `bool(find_paths(text))`, but stops at the first."""
-    return next(_paths(text), None) is not None
-
-
-def _paths(text: str) -> Iterator[str]:
-    if (
-        "/" not in text
-        and "." not in text
-        and "\\" not in text
-        and "file" not in text
-        and "README" not in text
-    ):
-        return
+    """Paths and file names that `text` names, as written, forward slashes, in order, without repeats, at most 64."""
+    if not any(map(text.__contains__, ("/", ".", "\\", "file", "README"))):
+        return ()
     cleaned = _URL.sub(" ", text) if "://" in text else text
+    paths: dict[str, None] = {}
     for start, end in _places(cleaned):
         path = cleaned[start:end].rstrip(".,:;").replace("\\", "/")
         if path.startswith("@") and "." not in path.rsplit("/", 1)[-1]:
             continue  # a scoped package
         if len(path) > 2 and not _SLASHED.match(path) and any(map(str.isalpha, path)):
-            yield path.removeprefix("./").removeprefix("@")
+            paths.setdefault(path.removeprefix("./").removeprefix("@"))
+    return tuple(paths)[:64]
 
 
 @lru_cache(maxsize=KEPT)

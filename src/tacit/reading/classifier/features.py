@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.reading.errors import looks_like_error
 from tacit.reading.prompts.proposals import read_reply
-from tacit.reading.terms import find_paths, names_path, prose_of
+from tacit.reading.terms import find_paths, prose_of
 from tacit.text.stemming import light_stem
 from tacit.text.tokens import READER_TOKEN
 
@@ -59,44 +59,6 @@ def prompt_words(text: str) -> set[str]:
     return words
 
 
-class WordRows:
-    """The row of each of `prompt_words` in a table of weights, found without writing out their names."""
-
-    __slots__ = ("_firsts", "_pairs", "_words")
-
-    def __init__(self, names: Sequence[str]) -> None:
-        """Index `names`, as `prompt_words` gives them, by their place."""
-        self._words: dict[str, int] = {}
-        self._pairs: dict[str, dict[str, int]] = {}
-        self._firsts: tuple[dict[str, int], dict[str, int]] = ({}, {})
-        for number, name in enumerate(names):
-            sort, _, term = name.partition(":")
-            if sort == "b":
-                first, _, second = term.partition(" ")
-                self._pairs.setdefault(first, {})[second] = number
-            else:
-                {"w": self._words, "f0": self._firsts[0], "f1": self._firsts[1]}[sort][term] = number
-
-    def of(self, text: str) -> list[int]:
-        """Rows of the known words of `text`, ascending, without repeats."""
-        return self.of_stems(stems_of(shortened(text)))
-
-    def single(self, word: str) -> list[int]:
-        """Rows of single words alone in what stands between two spaces; code and paths are not told apart."""
-        stems = map(light_stem, READER_TOKEN.findall(word.lower()))
-        return [self._words[stem] for stem in stems if stem in self._words]
-
-    def of_stems(self, stems: Sequence[str]) -> list[int]:
-        """Rows of the known words of the stems of a text, ascending, without repeats."""
-        words, pairs = self._words, self._pairs
-        rows = {words[word] for word in stems if word in words}
-        rows.update([pairs[a][b] for a, b in pairwise(stems) if a in pairs and b in pairs[a]])
-        rows.update(
-            [firsts[word] for firsts, word in zip(self._firsts, stems, strict=False) if word in firsts]
-        )
-        return sorted(rows)
-
-
 @lru_cache(maxsize=256)
 def end_words(previous_end: str) -> frozenset[str]:
     """Words `p:` of the end of the agent's last message."""
@@ -123,7 +85,7 @@ def cues(text: str, *, previous_end: str, files: Sequence[str]) -> Row:
         text.rstrip().endswith("?"),
         looks_like_error(text[:3000]),
         "```" in text,
-        bool(find_paths(text.strip())) if len(text) <= 2000 else names_path(text[:2000]),
+        bool(find_paths(text.strip() if len(text) <= 2000 else text[:2000])),
         reply.accepts,
         reply.refuses,
         reply.small_talk,

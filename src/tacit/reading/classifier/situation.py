@@ -26,7 +26,7 @@ from tacit.fitted import Artifact, load_fitted
 from tacit.fitted.matrices import Matrix, MatrixValues, WeightMatrices
 from tacit.model.note import Note, NoteCause
 from tacit.model.situation import Situation
-from tacit.reading.classifier.features import Row, WordRows, cues, end_words, shortness
+from tacit.reading.classifier.features import Row, cues, end_words, prompt_words, shortness
 
 NOTHING = "none"
 RULES_SHARE = 0.4
@@ -64,12 +64,12 @@ class _Weights:
 class SituationModel:
     """Fitted weights, ready to read. Never changes; safe to share between threads."""
 
-    __slots__ = ("_classes", "_end_index", "_ended", "_rows", "_sets", "weights")
+    __slots__ = ("_classes", "_end_index", "_ended", "_index", "_sets", "weights")
 
     def __init__(self, weights: WeightMatrices) -> None:
         self.weights = weights
         self._classes = weights.names["classes"]
-        self._rows = WordRows(weights.names["words"])
+        self._index = {word: number for number, word in enumerate(weights.names["words"])}
         self._end_index = {word: number for number, word in enumerate(weights.names["end_words"])}
         self._sets: dict[str, _Weights] = {}
         for name in (WORDS, VECTORS):
@@ -140,7 +140,7 @@ class SituationModel:
     def _plain(self, matrices: Mapping[str, Matrix], prompt: PromptInput, by_rules: Row) -> Row:
         total = cues(prompt.text, previous_end=prompt.previous_end, files=prompt.files) @ matrices["cue"]
         total += by_rules @ matrices["rule"]
-        rows = self._rows.of(prompt.text)
+        rows = sorted([self._index[word] for word in prompt_words(prompt.text) if word in self._index])
         if rows:
             total += _sum(matrices["word"], rows) / np.sqrt(np.float32(len(rows)))
         return total

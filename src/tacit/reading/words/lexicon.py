@@ -40,33 +40,7 @@ VERB_TABLE = load_table(VERBS)
 CUE_TABLE = load_table(CUES)
 
 
-@dataclass(slots=True, eq=False)
-class _Step:
-    """A word further along a phrase: the classes that the words so far announce, and the words that may follow."""
-
-    verb: Weights | None = None
-    cue: Weights | None = None
-    following: dict[str, _Step] = field(default_factory=dict[str, "_Step"])
-
-    @property
-    def ends(self) -> bool:
-        """Whether a phrase ends here."""
-        return self.verb is not None or self.cue is not None
-
-
-def _as_tree() -> dict[str, _Step]:
-    """Both tables by their words, so that the longest phrase is found by walking, not by trying every length."""
-    root = _Step()
-    for key in (*VERB_TABLE, *CUE_TABLE):
-        step = root
-        for word in key[:_MAX_PHRASE]:
-            step = step.following.setdefault(word, _Step())
-        if len(key) <= _MAX_PHRASE:
-            step.verb, step.cue = VERB_TABLE.get(key), CUE_TABLE.get(key)
-    return root.following
-
-
-_FIRST = _as_tree()
+_FIRST = frozenset(key[0] for key in (*VERB_TABLE, *CUE_TABLE))
 
 
 @dataclass(slots=True)
@@ -100,41 +74,35 @@ def read_words(prose: str, evidence: Evidence, *, scale: float = 1.0) -> None:
     """Add what the words of `prose` announce to `evidence`, every phrase once, longest phrase first."""
     words = PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))
     stems = list(map(light_stem, words))
-    factor_by_step: dict[_Step, float] = {}
+    factors: dict[tuple[str, ...], float] = {}
     after = 0
     for position, word in enumerate(stems):
         if position < after or word not in _FIRST:
             continue
-        step, size = _longest(stems, position)
-        if size == 0:
+        key = _longest(stems, position, VERB_TABLE, CUE_TABLE)
+        if not key:
             continue
+        size = len(key)
         after = position + size
-        verb, cue = step.verb, step.cue
+        verb, cue = VERB_TABLE.get(key), CUE_TABLE.get(key)
         orders = verb is not None and _orders(words, position)
         factor = _factor(words, position, is_verb=verb is not None and (size > 1 or cue is None or orders))
         if factor <= 0.0:
             evidence.denied.append(" ".join(stems[position:after]))
         chosen = verb if verb is not None and (cue is None or orders) else cue
-        before = factor_by_step.get(step, 0.0)
+        before = factors.get(key, 0.0)
         if chosen is not None and factor > before:
             evidence.add(chosen, scale * (factor - before), words[position:after])
-            factor_by_step[step] = factor
+            factors[key] = factor
 
 
-def _longest(stems: list[str], position: int) -> tuple[_Step, int]:
-    """The end of the longest phrase that starts at `position` with a word of _FIRST, and its words; 0 where there is none."""
-    step = last = _FIRST[stems[position]]
-    size = 1 if step.ends else 0
-    number = position + 1
-    while step.following and number < len(stems):
-        following = step.following.get(stems[number])
-        if following is None:
-            break
-        step = following
-        number += 1
-        if step.ends:
-            last, size = step, number - position
-    return last, size
+def _longest(stems: list[str], position: int, *tables: PhraseTable) -> tuple[str, ...]:
+    """The longest phrase of `tables` that starts at `position`; empty where there is none."""
+    for size in range(min(_MAX_PHRASE, len(stems) - position), 0, -1):
+        key = tuple(stems[position : position + size])
+        if any(key in table for table in tables):
+            return key
+    return ()
 
 
 def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
@@ -143,17 +111,11 @@ def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
     seen_keys: set[tuple[str, ...]] = set()
     position = 0
     while position < len(stems):
-        step = 1
-        for size in range(min(_MAX_PHRASE, len(stems) - position), 0, -1):
-            key = tuple(stems[position : position + size])
-            weights = table.get(key)
-            if weights is not None:
-                if key not in seen_keys:
-                    seen_keys.add(key)
-                    evidence.add(weights, 1.0, key)
-                step = size
-                break
-        position += step
+        key = _longest(stems, position, table)
+        if key and key not in seen_keys:
+            seen_keys.add(key)
+            evidence.add(table[key], 1.0, key)
+        position += len(key) or 1
 
 
 def _orders(words: list[str], position: int) -> bool:
