@@ -20,6 +20,7 @@ from tacit.hosts.payload import (
     CALL_HAS_RUN,
     MAX_OUTPUT_CHARS,
     Fields,
+    compacting_signal,
     digest,
     flatten,
     hook_answer,
@@ -27,11 +28,12 @@ from tacit.hosts.payload import (
     relative_paths,
     signal_fields,
     start_source,
+    stop_signal,
+    subagent_signal,
     time_step,
 )
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import (
-    Compacting,
     MessageEnded,
     PromptSubmitted,
     SessionEnded,
@@ -132,9 +134,9 @@ class ClaudeCode:
             case "SubagentStart" | "SubagentStop":
                 return _subagent(fields, event, at_ms)
             case "Stop" | "StopFailure":
-                return _stop(fields, event, at_ms)
+                return stop_signal(fields, event, at_ms, turn_id=fields.identifier("prompt_id"))
             case "PreCompact":
-                return _compacting(fields, at_ms)
+                return compacting_signal(fields, at_ms, turn_id=fields.identifier("prompt_id"))
             case "SessionEnd":
                 return _session_end(fields, at_ms)
             case _:
@@ -234,34 +236,8 @@ def _tool_input(fields: Fields) -> Fields:
 
 
 def _subagent(fields: Fields, event: str, at_ms: int) -> SubagentStarted | MessageEnded | None:
-    common = signal_fields(fields, at_ms)
-    if not common["agent"]:  # the host's own agents: the two of a compaction have no type
-        return None
-    agent_id = fields.needed_identifier("agent_id")
-    if event == "SubagentStart":
-        return SubagentStarted(**common, key=f"subagent:{agent_id}", agent_type=common["agent"])
-    text = fields.text("last_assistant_message")
-    common["transcript_path"] = fields.path("agent_transcript_path")
-    return MessageEnded(**common, key=f"subagent-stop:{digest(agent_id, text)}", text=text, final=True)
-
-
-def _stop(fields: Fields, event: str, at_ms: int) -> MessageEnded:
-    text = fields.text("last_assistant_message")
-    prompt_id = fields.identifier("prompt_id")
-    return MessageEnded(
-        **signal_fields(fields, at_ms),
-        key=f"{event}:{digest(prompt_id or time_step(at_ms), text)}",
-        text=text,
-        final=True,
-    )
-
-
-def _compacting(fields: Fields, at_ms: int) -> Compacting:
-    return Compacting(
-        **signal_fields(fields, at_ms),
-        key=f"compacting:{digest(fields.identifier('prompt_id'), time_step(at_ms))}",
-        automatic=fields.identifier("trigger") == "auto",
-    )
+    # The host's own agents, the two of a compaction, have no type.
+    return subagent_signal(fields, event, at_ms) if fields.identifier("agent_type") else None
 
 
 def _session_end(fields: Fields, at_ms: int) -> SessionEnded:

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from tacit.errors import InvalidInput, InvalidPayload
 from tacit.hosts.payload import (
     Fields,
+    compacting_signal,
     digest,
     flatten,
     hook_answer,
@@ -28,17 +29,16 @@ from tacit.hosts.payload import (
     relative_paths,
     signal_fields,
     start_source,
+    stop_signal,
+    subagent_signal,
     time_step,
 )
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import (
-    Compacting,
-    MessageEnded,
     PromptSubmitted,
     SessionEnded,
     SessionStarted,
     Signal,
-    SubagentStarted,
     ToolCall,
     ToolFailed,
     ToolFinished,
@@ -125,11 +125,11 @@ class Codex:
             case "PreToolUse" | "PostToolUse":
                 return _tool(fields, event, at_ms)
             case "SubagentStart" | "SubagentStop":
-                return _subagent(fields, event, at_ms)
+                return subagent_signal(fields, event, at_ms)
             case "Stop" | "Interrupt":
-                return _stop(fields, event, at_ms)
+                return stop_signal(fields, event, at_ms, turn_id=fields.identifier("turn_id"))
             case "PreCompact":
-                return _compacting(fields, at_ms)
+                return compacting_signal(fields, at_ms, turn_id=fields.identifier("turn_id"))
             case "SessionEnd":
                 return _session_end(fields, at_ms)
             case _:
@@ -283,35 +283,6 @@ def _prints(program: list[str]) -> bool:
     if not program or program[0] not in _PRINTING:
         return False
     return program[0] != "sed" or (program[1:2] == ["-n"] and any(map(_SED_LINES.fullmatch, program[2:3])))
-
-
-def _subagent(fields: Fields, event: str, at_ms: int) -> SubagentStarted | MessageEnded:
-    common = signal_fields(fields, at_ms)
-    agent_id = fields.needed_identifier("agent_id")
-    if event == "SubagentStart":
-        return SubagentStarted(**common, key=f"subagent:{agent_id}", agent_type=common["agent"])
-    text = fields.text("last_assistant_message")
-    common["transcript_path"] = fields.path("agent_transcript_path")
-    return MessageEnded(**common, key=f"subagent-stop:{digest(agent_id, text)}", text=text, final=True)
-
-
-def _stop(fields: Fields, event: str, at_ms: int) -> MessageEnded:
-    text = fields.text("last_assistant_message")
-    turn_id = fields.identifier("turn_id")
-    return MessageEnded(
-        **signal_fields(fields, at_ms),
-        key=f"{event}:{digest(turn_id or time_step(at_ms), text)}",
-        text=text,
-        final=True,
-    )
-
-
-def _compacting(fields: Fields, at_ms: int) -> Compacting:
-    return Compacting(
-        **signal_fields(fields, at_ms),
-        key=f"compacting:{digest(fields.identifier('turn_id'), time_step(at_ms))}",
-        automatic=fields.identifier("trigger") == "auto",
-    )
 
 
 def _session_end(fields: Fields, at_ms: int) -> SessionEnded:

@@ -13,7 +13,7 @@ from typing import TypedDict, cast, get_args
 from tacit.errors import InvalidPayload
 from tacit.model.pack import Block
 from tacit.model.session import SessionKey
-from tacit.model.signal import StartSource
+from tacit.model.signal import Compacting, MessageEnded, StartSource, SubagentStarted
 from tacit.ports.host import ReplayRequest
 from tacit.session.projects import relative_path
 from tacit.text.terminal_codes import strip_terminal_codes
@@ -230,6 +230,33 @@ def signal_fields(fields: Fields, at_ms: int) -> SignalFields:
         agent=fields.identifier("agent_type"),
         agent_id=fields.identifier("agent_id"),
         transcript_path=fields.path("transcript_path"),
+    )
+
+
+def subagent_signal(fields: Fields, event: str, at_ms: int) -> SubagentStarted | MessageEnded:
+    """Return the signal of `SubagentStart` or `SubagentStop`, which Claude Code and Codex write alike."""
+    common = signal_fields(fields, at_ms)
+    agent_id = fields.needed_identifier("agent_id")
+    if event == "SubagentStart":
+        return SubagentStarted(**common, key=f"subagent:{agent_id}", agent_type=common["agent"])
+    text = fields.text("last_assistant_message")
+    common["transcript_path"] = fields.path("agent_transcript_path")
+    return MessageEnded(**common, key=f"subagent-stop:{digest(agent_id, text)}", text=text, final=True)
+
+
+def stop_signal(fields: Fields, event: str, at_ms: int, *, turn_id: str) -> MessageEnded:
+    """Return the signal of the end of the agent's turn, in the form that Claude Code and Codex share."""
+    text = fields.text("last_assistant_message")
+    key = f"{event}:{digest(turn_id or time_step(at_ms), text)}"
+    return MessageEnded(**signal_fields(fields, at_ms), key=key, text=text, final=True)
+
+
+def compacting_signal(fields: Fields, at_ms: int, *, turn_id: str) -> Compacting:
+    """Return the signal of `PreCompact`, in the form that Claude Code and Codex share."""
+    return Compacting(
+        **signal_fields(fields, at_ms),
+        key=f"compacting:{digest(turn_id, time_step(at_ms))}",
+        automatic=fields.identifier("trigger") == "auto",
     )
 
 

@@ -34,10 +34,6 @@ class AuthoredLines:
     whole: bool = False
     """All of the file is the user's, and so is every removal."""
 
-    def wrote(self, keys: frozenset[str]) -> bool:
-        """Whether all these lines are the user's."""
-        return self.whole or keys <= self.added
-
     def took_out(self, key: str) -> bool:
         """Whether the user removed this line."""
         return self.whole or key in self.removed
