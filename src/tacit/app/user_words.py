@@ -56,7 +56,7 @@ _BY_THE_WAY = lazy_regex(
 """Words that people and agents add and leave out."""
 _CODE = lazy_regex(r"`([^`\n]+)`")
 _PACKAGE = lazy_regex(
-    r"\b(?:install\w*|packages?|librar(?:y|ies)|dependenc(?:y|ies)|plugins?|extensions?|pakete?|bibliotheken?|abh\u00e4ngigkeit\w*|paquets?|biblioth\u00e8ques?|d\u00e9pendances?)\W+(?P<name>[\w@/.-]+)",
+    r"\b(?:install\w*|packages?|librar(?:y|ies)|dependenc(?:y|ies)|plugins?|extensions?|pakete?|bibliotheken?|abh\u00e4ngigkeit\w*|paquets?|biblioth\u00e8ques?|d\u00e9pendances?)\W+(?:(?:the|das|den|die|le|la|les) (?:[\w-]+ )?)?(?P<name>[\w@/.-]+)",
     re.IGNORECASE,
 )
 _PERMITS = lazy_regex(
@@ -161,7 +161,8 @@ def names_untyped(content: str, prompts: Sequence[str]) -> tuple[str, ...]:
     typed = {token for prompt in prompts for token in _tokens(prompt)}
     named = [token for token in _tokens(content) if _looks_named(token)]
     named += [token for span in _CODE.findall(content) for token in _tokens(span)]
-    named += [match["name"].casefold() for match in _PACKAGE.finditer(content)]
+    packages = (match["name"].casefold().rstrip(".") for match in _PACKAGE.finditer(content))
+    named += [name for name in packages if _meant(name)]
     named += [match[0].casefold() for match in _PERMITS.finditer(content)]
     spoken = " ".join(prompts).casefold()
     return tuple(dict.fromkeys(name for name in named if name not in typed and name not in spoken))
