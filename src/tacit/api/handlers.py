@@ -384,16 +384,21 @@ def list_changes(engine: Service, at: Parameters, request: ask.ListChanges) -> A
 
 
 def undo_change(engine: Service, at: Parameters, request: ask.Undo) -> Answer[shapes.Changed]:  # noqa: ARG001
-    """Undo one change as a whole. Ended statements become active again.
+    """Undo one change as a whole, or all that a session taught. Ended statements become active again.
 
     `id` is the `change_id` of the answer to a write, or of an entry of `GET /v1/changes`. With `memory` only
     the effect on that memory is taken back.
 
     Raises:
-        NotFound: there is no such change, or it did nothing to `memory`.
+        NotFound: there is no such change, or it did nothing to `memory`; or nothing that holds was learned in the session.
         Conflict: a later change touched one of its memories.
     """
-    changes = engine.review.undo(request.id, memory_id=request.memory, keep_both=request.keep_both)
+    review = engine.review
+    changes = (
+        review.undo_session(request.session.key)
+        if request.session is not None
+        else review.undo(request.id or "", memory_id=request.memory, keep_both=request.keep_both)
+    )
     return Answer(shapes.Changed(changes=changes))
 
 

@@ -508,13 +508,15 @@ class ListChanges(Page):
 
 
 class Undo(Request):
-    """Take back one change."""
+    """Take back one change, or all that a session taught."""
 
-    id: Annotated[str, AfterValidator(_change_id)] = Field(
-        min_length=5,
-        max_length=100,
-        json_schema_extra={"pattern": "^chg_"},
-        description="`change_id` of the answer to a write, or of an entry of `GET /v1/changes`",
+    id: Annotated[str, Field(min_length=5, max_length=100, pattern="^chg_")] | None = Field(
+        default=None,
+        description="`change_id` of the answer to a write, or of an entry of `GET /v1/changes`; or `session`",
+    )
+    session: SessionName | None = Field(
+        default=None,
+        description="the session: all that was captured or noted in it is taken back, what it ended holds again",
     )
     cwd: Folder = Field(
         default="",
@@ -530,6 +532,16 @@ class Undo(Request):
         default=False,
         description="keep the later statement of a supersession or a merge as a separate memory",
     )
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if (self.id is None) == (self.session is None):
+            raise ValueError("either id or session")
+        if self.session is not None and (self.memory is not None or self.keep_both):
+            raise ValueError("memory and keep_both only with id")
+        if self.id is not None:
+            _change_id(self.id)
+        return self
 
 
 class Forget(Request):

@@ -23,7 +23,7 @@ class ChangeCause(StrEnum):
     FORGOTTEN = "forgotten"
     """`detail`: why, in the words of who ended it."""
     FORGOTTEN_BY_AGENT = "forgotten_by_agent"
-    """`detail`: why, in the agent's words."""
+    """`detail`: why, in the agent's words; `terms`: the session of the agent, where it is known."""
     REPLACED_BY_USER = "replaced_by_user"
     NOT_USEFUL = "not_useful"
     DELETED_FROM_EXPORT = "deleted_from_export"

@@ -288,7 +288,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Undo one change as a whole. Ended statements become active again.
+         * Undo one change as a whole, or all that a session taught. Ended statements become active again.
          * @description `id` is the `change_id` of the answer to a write, or of an entry of `GET /v1/changes`. With `memory` only the effect on that memory is taken back.
          */
         post: operations["undo_change"];
@@ -9186,7 +9186,7 @@ export interface components {
         };
         /**
          * Undo
-         * @description Take back one change.
+         * @description Take back one change, or all that a session taught.
          * @example {
          *       "id": "chg_1m8gqes9yq362d1f"
          *     }
@@ -9194,9 +9194,15 @@ export interface components {
         Undo: {
             /**
              * Id
-             * @description `change_id` of the answer to a write, or of an entry of `GET /v1/changes`
+             * @description `change_id` of the answer to a write, or of an entry of `GET /v1/changes`; or `session`
+             * @default null
              */
-            id: string;
+            id?: string | null;
+            /**
+             * @description the session: all that was captured or noted in it is taken back, what it ended holds again
+             * @default null
+             */
+            session?: components["schemas"]["SessionName"] | null;
             /**
              * Cwd
              * @deprecated
@@ -12044,7 +12050,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Undo"];
             };
@@ -12153,7 +12159,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such change, or it did nothing to `memory`. */
+            /** @description There is no such change, or it did nothing to `memory`; or nothing that holds was learned in the session. */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -7,6 +7,7 @@ and can be taken back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,15 +21,19 @@ from tacit.capture.reconcile.rejected import Rejected
 from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Edit, Merge, Retire, Skip
+from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Relation, TrustTier
 from tacit.model.scope import ScopeFilter
-from tacit.ports.store import Recorded, ValueChanges
+from tacit.model.session import SessionKey
+from tacit.ports.store import MemoryFilter, Recorded, ValueChanges
 from tacit.reading.memory_vectors import embedded_texts, memory_vectors
-from tacit.safety.trust import most_sensitive
+from tacit.safety.trust import ENDED_STATUSES, most_sensitive
+from tacit.session.family import with_descendants
 
 ReviewAction = Literal["accept", "reject", "merge", "keep"]
 BulkAction = Literal["accept", "reject", "keep"]
 MAX_EVIDENCE = 8
+NO_LIMIT = 1_000_000
 DECISIONS = (ChangeCause.ACCEPTED, ChangeCause.REJECTED, ChangeCause.KEPT)
 """Causes of the changes that are a decision itself; others come with one."""
 
@@ -320,17 +325,63 @@ class Review:
         versions = tuple(
             version
             for version in versions
-            if version.memory.kind != "digest" or self._untouched(version, change_id)
+            if version.memory.kind != DIGEST or self._untouched(version, change_id)
         )
+        return self._take_back(
+            versions,
+            expected={version.memory.id: change_id for version in versions},
+            keep_both=keep_both,
+            forgiven=(ChangeCause.REJECTED, ChangeCause.UNDONE),
+        )
+
+    def undo_session(self, key: SessionKey) -> tuple[Change, ...]:
+        """Take back all that a session and its subagents taught: what was captured or noted there goes, what that ended or changed is as before.
+
+        What goes is not learned again unasked. It is one change.
+
+        Raises:
+            NotFound: if nothing that holds was learned in it.
+        """
+        everything = self._store.scopes()
+        memories = self._store.list_memories(MemoryFilter(statuses=None), scope=everything, limit=NO_LIMIT)
+        parents = {session: None for memory in memories if (session := _session_of(memory)) is not None}
+        parents |= {state.key: state.parent for state in self._store.list_sessions(limit=NO_LIMIT)}
+        family = frozenset(with_descendants((key,), parents))
+        taught_ids = {memory.id for memory in memories if _session_of(memory) in family}
+        versions: list[Recorded] = []
+        expected: dict[str, str] = {}
+        for memory in memories:
+            if memory.id in taught_ids or memory.status in ENDED_STATUSES:
+                log = self._store.recorded(scope=everything, limit=NO_LIMIT, memory_id=memory.id)
+                if (touched := _touched_by(log, family, taught_ids)) is not None:
+                    versions.append(replace(touched, memory=memory))
+                    expected[memory.id] = log[0].change_id
+        if not versions:
+            raise NotFound(
+                f"Nothing that holds was learned in the session {key}.",
+                hint="`tacit learned` shows what a session taught; a session is named host/id.",
+            )
+        return self._take_back(versions, expected=expected, rejects=True)
+
+    def _take_back(
+        self,
+        versions: Sequence[Recorded],
+        *,
+        expected: Mapping[str, str],
+        keep_both: bool = False,
+        forgiven: Sequence[ChangeCause] = (),
+        rejects: bool = False,
+    ) -> tuple[Change, ...]:
+        """Write what takes `versions` back; with `rejects` what was added is not learned again, what was changed for a cause of `forgiven` may be."""
         changes = plan_undo(versions, clock=self._parts.clock, keep_both=keep_both)
         self._write(
             changes,
             values=self._rejected.changed(
-                add=(),
-                drop=[version.memory for version in versions if version.reason.cause is ChangeCause.REJECTED],
+                add=[v.memory for v in versions if rejects and v.before is None and v.memory.kind != DIGEST],
+                drop=[v.memory for v in versions if v.reason.cause in forgiven],
             ),
             relations=self._questioned_again(versions),
-            expected={version.memory.id: change_id for version in versions},
+            expected=expected,
         )
         self._changed()
         return changes
@@ -383,3 +434,32 @@ class Review:
 
     def _now(self) -> int:
         return self._parts.clock.now_ms()
+
+
+def _session_of(memory: Memory) -> SessionKey | None:
+    provenance = memory.provenance
+    return (
+        SessionKey(host=provenance.host, session_id=provenance.session_id) if provenance.session_id else None
+    )
+
+
+def _touched_by(
+    log: Sequence[Recorded], sessions: AbstractSet[SessionKey], taught_ids: AbstractSet[str]
+) -> Recorded | None:
+    """The version with which sessions changed a memory first; None = they did not, or it has ended otherwise since.
+
+    Args:
+        log: all versions of one memory, newest first.
+        sessions: whose doing is looked for.
+        taught_ids: the memories that they stated.
+    """
+    newest = log[0]
+    by_them = newest.memory.validity.superseded_by in taught_ids or (
+        newest.reason.cause is ChangeCause.FORGOTTEN_BY_AGENT
+        and any(str(session) in newest.reason.terms for session in sessions)
+    )
+    ended = newest.memory.status in ENDED_STATUSES
+    if ended and not by_them:
+        return None
+    first = next((version for version in reversed(log) if _session_of(version.memory) in sessions), newest)
+    return None if ended and first.before is None else first

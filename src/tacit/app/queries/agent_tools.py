@@ -268,9 +268,11 @@ class AgentTools:
                 f"{memory.id} is the user's own word: only they can end it.",
                 hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
             )
-        self._writing().memories.forget(
-            memory, reason=ChangeReason(cause=ChangeCause.FORGOTTEN_BY_AGENT, detail=reason)
+        session = caller.session or self.queries.only_session(caller.cwd)
+        why = ChangeReason(
+            cause=ChangeCause.FORGOTTEN_BY_AGENT, terms=(str(session),) if session else (), detail=reason
         )
+        self._writing().memories.forget(memory, reason=why)
         self._changed()
         return self._clean(caller, (memory,))[0]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty
+from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty, session_key
 
 SHOWN = 20
 PART = 5_000
@@ -56,7 +56,7 @@ def purge(
     selection = drop_empty(
         ids=memory,
         project=folder if project else "",
-        session=_session(session),
+        session=session_key(session),
         source=source,
         text=matching,
         cwd="" if everywhere or not (source or matching) else folder,
@@ -108,13 +108,6 @@ def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
     for tally in counts:
         totals.update(tally)
     return dict(totals)
-
-
-def _session(name: str) -> dict[str, str] | None:
-    host, slash, number = name.partition("/")
-    if name and not (host and slash and number):
-        raise typer.BadParameter("Name a session as host/id; `tacit digest --project` shows them.")
-    return {"host": host, "session_id": number} if name else None
 
 
 def _counted(answer: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from tacit.cli.terminal.arguments import (
     Yes,
     drop_empty,
     memory_path,
+    session_key,
 )
 
 app = typer.Typer(
@@ -174,6 +175,12 @@ def undo(
             help="Id of a change, or of a memory for its last change. Default: the last change of all.",
         ),
     ] = "",
+    session: Annotated[
+        str,
+        typer.Option(
+            "--session", help="All that this session (host/id) taught: what was captured and what was noted."
+        ),
+    ] = "",
     keep_both: Annotated[
         bool,
         typer.Option("--keep-both", help="Undo a replacement or a merge, and keep both statements."),
@@ -182,16 +189,18 @@ def undo(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Undo one change. A replaced statement is active again. An undo can be undone."""
+    """Undo one change, or all that a session taught. A replaced statement is active again. An undo can be undone."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import format_moment, print_json, print_line, shorten_line
     from tacit.errors import NotFound
 
-    body: dict[str, object] = {"keep_both": keep_both}
+    if session and (name or keep_both):
+        raise typer.BadParameter("--session stands alone: it takes back all that the session taught.")
+    body: dict[str, object] = {"session": session_key(session)} if session else {"keep_both": keep_both}
     if name.startswith("chg_"):
         body["id"] = name
-    else:
+    elif not session:
         query = drop_empty(id=name, limit=1) if name else drop_empty(cwd=str(cwd.absolute()), limit=1)
         changes = ask("GET", "/v1/changes", query)["changes"]
         if not changes:
@@ -200,7 +209,7 @@ def undo(
             "id": changes[0]["change_id"],
             **drop_empty(memory=changes[0]["memory"]["id"] if name else ""),
         }
-    if not (name or yes or as_json):
+    if not (name or session or yes or as_json):
         written = ask("GET", "/v1/changes", {"change": str(body["id"]), "limit": 500})["changes"]
         print_line(f"The last change is {body['id']}, {format_moment(written[0]['at_ms'])}:")
         for version in written[:SHOWN]:
