@@ -510,7 +510,14 @@ class ListChanges(Page):
 class Undo(Request):
     """Take back one change, or all that a session taught."""
 
-    id: Annotated[str, Field(min_length=5, max_length=100, pattern="^chg_")] | None = Field(
+    id: (
+        Annotated[
+            str,
+            AfterValidator(_change_id),
+            Field(min_length=5, max_length=100, json_schema_extra={"pattern": "^chg_"}),
+        ]
+        | None
+    ) = Field(
         default=None,
         description="`change_id` of the answer to a write, or of an entry of `GET /v1/changes`; or `session`",
     )
@@ -539,8 +546,6 @@ class Undo(Request):
             raise ValueError("either id or session")
         if self.session is not None and (self.memory is not None or self.keep_both):
             raise ValueError("memory and keep_both only with id")
-        if self.id is not None:
-            _change_id(self.id)
         return self
 
 

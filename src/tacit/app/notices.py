@@ -1,21 +1,46 @@
-"""The notice line for the user at a session's start: a project's first session, memories that may belong here, a repair.
+"""The notice line for the user at a session's start: a project's first session, what agents noted since, memories that may belong here, a repair.
 
 In: the signal of a session that starts. Out: the line; an empty text where there is nothing to say.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Lock
 
 from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
 from tacit.app.stats import salvage_notice
 from tacit.config.settings import Settings
+from tacit.model.memory import Memory
 from tacit.model.pack import Block
+from tacit.model.scope import ScopeFilter
 from tacit.model.signal import SessionStarted, Signal
 from tacit.ports.clock import Clock
-from tacit.ports.store import ProjectRecord, Salvage, Store, ValueChanges, ValueName
-from tacit.state.registry import FIRST_SESSION, RELATED_SHOWN, SALVAGE_SHOWN
+from tacit.ports.store import MemoryFilter, ProjectRecord, Salvage, Store, ValueChanges, ValueName
+from tacit.safety.trust import visible_levels
+from tacit.state.registry import FIRST_SESSION, NOTED_SHOWN, RELATED_SHOWN, SALVAGE_SHOWN
+
+LATELY = 200
+"""The newest memories, among which notes of agents are looked for."""
+NAMED_NOTES, NOTE_CHARS = 3, 60
+
+
+def noted_line(notes: Sequence[Memory]) -> str:
+    """One line for the user on what agents noted, newest first, and how to take it back; "" if there is nothing."""
+    if not notes:
+        return ""
+    texts = [" ".join(memory.content.split()) for memory in notes[:NAMED_NOTES]]
+    quoted = [
+        f'"{text if len(text) <= NOTE_CHARS else text[: NOTE_CHARS - 3].rstrip() + "..."}"' for text in texts
+    ]
+    more = f" and {len(notes) - len(texts)} more" if len(notes) > len(texts) else ""
+    noun = "thing" if len(notes) == 1 else "things"
+    waiting = sum(memory.status == "quarantined" for memory in notes)
+    waits = f"; {waiting} {'waits' if waiting == 1 else 'wait'} for you: tacit review" if waiting else ""
+    session = next((memory.session for memory in notes if memory.session), "")
+    undo = f" (tacit undo --session {session})" if session else ""
+    return f"Tacit noted {len(notes)} {noun} since last time: {', '.join(quoted)}{more}{waits}{undo}"
 
 
 class Notices:
@@ -47,19 +72,19 @@ class Notices:
     ) -> str:
         """The line for `signal`; "" for none. `block` is None where the settings have no start pack.
 
-        With `statusline` on every session has one.
+        With `statusline` on every session has one. A session whose hook did not wait for this answer is told nothing: nobody would see it.
         """
-        if not isinstance(signal, SessionStarted) or signal.source == "compact":
+        if not isinstance(signal, SessionStarted) or signal.source == "compact" or signal.answered:
             return ""
+        scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
         unanswered = self._projects.unanswered(project.root) if project else ""
         with self._lock:  # of two sessions that start at once, one says it
-            first, related, repaired, shown_values = self._news(project, unanswered, settings)
+            first, related, repaired, noted, shown_values = self._news(project, unanswered, scope, settings)
             self._unwritten |= shown_values
-        if not (first or related or repaired or settings.statusline):
-            return ""
         if shown_values:
             self._sessions.later(signal.session, lambda: self._store_values(shown_values))
-        scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
+        if not (first or related or repaired or settings.statusline):
+            return noted
         memory_count = self._store.count_active(scope=scope)
         noun = "memory" if memory_count == 1 else "memories"
         if block is None:
@@ -69,11 +94,12 @@ class Notices:
         line = f"Tacit on: {memory_count} {noun}{pack}"
         if repaired:
             line = f"{repaired} {line}"
-        return f"{line}. {related}" if related else line
+        more = " ".join(filter(None, (related, noted)))
+        return f"{line}. {more}" if more else line
 
     def _news(
-        self, project: ProjectRecord | None, unanswered: str, settings: Settings
-    ) -> tuple[bool, str, str, dict[ValueName, str | None]]:
+        self, project: ProjectRecord | None, unanswered: str, scope: ScopeFilter, settings: Settings
+    ) -> tuple[bool, str, str, str, dict[ValueName, str | None]]:
         """Whether it is the project's first session, what else was not said yet, and the values that note it as said."""
         shown_values: dict[ValueName, str | None] = {}
         project_id = project.id if project else ""
@@ -86,6 +112,10 @@ class Notices:
                 related = ""
             else:
                 shown_values |= RELATED_SHOWN.change(related, project_id)
+        seen_ms = int(self._stored(NOTED_SHOWN.name(project_id)) or 0)
+        notes = [memory for memory in self._notes(scope) if memory.created_at_ms > seen_ms]
+        if notes:
+            shown_values |= NOTED_SHOWN.change(notes[0].created_at_ms, project_id)
         if settings.privacy.incognito:
             shown_values = {}
         repaired = ""
@@ -93,7 +123,17 @@ class Notices:
             repaired = salvage_notice(self._salvaged)
             # Stored after an incognito session, too: it tells nothing of what the user does.
             shown_values |= SALVAGE_SHOWN.change(self._salvaged.aside)
-        return first, related, repaired, shown_values
+        # Before a project's first session there was no last time.
+        return first, related, repaired, "" if first else noted_line(notes), shown_values
+
+    def _notes(self, scope: ScopeFilter) -> list[Memory]:
+        """What agents noted lately and still holds or waits, newest first."""
+        lately = self._store.list_memories(
+            MemoryFilter(statuses=("active", "quarantined"), sensitivities=visible_levels(by_user=False)),
+            scope=scope,
+            limit=LATELY,
+        )
+        return [memory for memory in lately if memory.provenance.by_agent]
 
     def _stored(self, name: ValueName) -> str | None:
         value = self._unwritten.get(name)

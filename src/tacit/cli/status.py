@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tacit.cli.answer_types import EngineStatus, ExtractorStatus, NamingStatus, SyncStatus, TraceView
 
 HARMLESS = "an earlier start block stood in"
+SHOWN_NOTES = 3
 MOST_COUNTED = 500
 MOST_CAUSES = 4
 """So many causes are shown for each surface; --json tells all."""
@@ -41,7 +42,7 @@ class Prompt(TypedDict):
 class VisibleMemories(TypedDict):
     """The memories visible from a folder, by kind; `more` = there are more than were counted. `folders` share the project.
 
-    `unconfirmed` = statements and contradictions that wait for the user.
+    `unconfirmed` = statements and contradictions that wait for the user; `noted` = what an agent noted in the newest session that has notes.
     """
 
     cwd: str
@@ -50,6 +51,8 @@ class VisibleMemories(TypedDict):
     more: bool
     kinds: dict[str, int]
     unconfirmed: int
+    noted: list[str]
+    noted_in: str
 
 
 class HostFacts(TypedDict):
@@ -178,6 +181,7 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
     """Put what the daemon tells into `answers`, as far as it comes."""
     from tacit.cli.connection import ask_running
     from tacit.errors import TacitError
+    from tacit.model.memory import AGENT_SOURCES
 
     try:
         engine = ask_running("GET", "/v1/status", timeout_s=TIMEOUT_S)
@@ -185,6 +189,12 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
             "GET", "/v1/memories", {"cwd": str(cwd), "limit": MOST_COUNTED}, timeout_s=TIMEOUT_S
         )
         kinds = Counter(memory["kind"] for memory in listing["memories"])
+        notes = [
+            (memory["content"], f"{said['host']}/{said['session_id']}")
+            for memory in listing["memories"]
+            if (said := memory["provenance"])["source"] in AGENT_SOURCES and said["session_id"]
+        ]
+        noted_in = notes[0][1] if notes else ""
         answers["engine"] = engine
         review = ask_running("GET", "/v1/review", {"cwd": str(cwd), "limit": 1}, timeout_s=TIMEOUT_S)
         place = ask_running("GET", "/v1/projects/here", {"cwd": str(cwd)}, timeout_s=TIMEOUT_S)
@@ -195,6 +205,8 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
             "more": listing["next_offset"] is not None,
             "kinds": dict(kinds),
             "unconfirmed": review["waiting"],
+            "noted": [content for content, session in notes if session == noted_in],
+            "noted_in": noted_in,
         }
         answers["warnings"] = [*engine["warnings"], *([place["notice"]] if place["notice"] else [])]
         if recent:
@@ -299,6 +311,15 @@ def _print(facts: StatusFacts) -> None:
         print_line(f"! {warning}", style="yellow")
 
 
+def _noted_line(visible: VisibleMemories) -> str:
+    from tacit.cli.terminal.output import shorten_line
+
+    texts = "; ".join(shorten_line(text, 60) for text in visible["noted"][:SHOWN_NOTES])
+    more = len(visible["noted"]) - SHOWN_NOTES
+    rest = f"; and {more} more" if more > 0 else ""
+    return f"by the agent of the newest session with notes: {texts}{rest} (`tacit undo --session {visible['noted_in']}`)"
+
+
 def _backup_line(at_ms: int | None) -> str:
     from tacit.cli.terminal.output import format_moment
 
@@ -338,6 +359,7 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
             (f"{total}+ memories" if visible["more"] else format_count(total))
             + (f": {kinds}" if kinds else ""),
         ),
+        *([("noted", _noted_line(visible))] if visible["noted"] else []),
         *([("review", waiting_line(visible["unconfirmed"]))] if visible["unconfirmed"] else []),
         ("embedder", engine["embedder"]),
         ("recalls", recalls_line(engine)),

@@ -160,6 +160,10 @@ RELATED_SHOWN: Final = NamedValue(
     prefix="told:", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )
 """What a session start said last of memories that may belong to the project."""
+NOTED_SHOWN: Final = NamedValue(
+    prefix="told_notes:", keyed_by=PROJECT, codec=_TIME, at_purge=AtPurge.DELETE, words=False
+)
+"""When the newest note of an agent was made that a session start told the user of."""
 FOLLOWED_FOLDER: Final = NamedValue(
     prefix="init:", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=False
 )

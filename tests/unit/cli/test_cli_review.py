@@ -292,3 +292,22 @@ def test_what_waits_is_told_where_a_newcomer_looks_for_it(tacit):
         "Nothing that matches waits; in total 1 waits for you"
         in tacit("review", "list", "--kind", "goal").out
     )
+
+
+def test_undo_of_a_session_takes_back_all_that_it_taught_and_status_names_it(tacit):
+    from tacit.model.memory import Speaker
+    from tacit.model.session import SessionKey
+
+    tacit("remember", OLD)
+    tacit.daemon.engine.remember(
+        "Trucks are loaded from the left.",
+        cwd=str(tacit.project),
+        speaker=Speaker.AGENT,
+        source="mcp",
+        session=SessionKey(host="claude-code", session_id="s1"),
+    )
+    assert "Trucks are loaded from the left. (`tacit undo --session claude-code/s1`)" in tacit("status").out
+    assert tacit("undo", "--session", "claude-code/s1").code == 0
+    assert statuses(tacit) == {OLD: "active", "Trucks are loaded from the left.": "retired"}
+    assert tacit("undo", "--session", "claude-code/s1").code == 4
+    assert tacit("undo", "chg_1", "--session", "claude-code/s1").code == 2

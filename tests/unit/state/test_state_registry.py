@@ -61,6 +61,7 @@ STORED = [
     (registry.IMPORTED, ("mem0/0123456789ab/1",), "imported/mem0/0123456789ab/1", "aaaaaaaaaaaabbbbbbbbbbbb", ("a" * 12, "b" * 12)),
     (registry.FIRST_SESSION, ("",), "announced:", "1760000000000", 1_760_000_000_000),
     (registry.RELATED_SHOWN, ("shop-1",), "told:shop-1", "two folders", "two folders"),
+    (registry.NOTED_SHOWN, ("shop-1",), "told_notes:shop-1", "1760000000000", 1_760_000_000_000),
     (registry.FOLLOWED_FOLDER, ("shop-1",), "init:shop-1", "/home/u/shop", "/home/u/shop"),
     (registry.LANGUAGES, ("shop-1",), "languages:shop-1", "go,python", ("go", "python")),
     (registry.ROOT_COMMITS, ("shop-1",), "root-commits:shop-1", "c1,c2", ("c1", "c2")),
@@ -179,6 +180,7 @@ def test_a_purge_of_a_project_deletes_what_belongs_to_it(store):
         "team-files/shop-1",
         "team-joined/shop-1",
         "told:shop-1",
+        "told_notes:shop-1",
         "trial/errors/shop-1",
     ]
 
