@@ -18,8 +18,8 @@ from tacit.reading.languages import languages_in
 from tacit.reading.match import Match, Matcher
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of
 from tacit.reading.when import format_when, parse_phrases_with, parse_when_with
+from tacit.reading.words.action_words import ALWAYS_ANSWER, TRIGGER_CUES
 from tacit.reading.words.lexicon import Evidence, load_table, read_table
-from tacit.reading.words.trigger_words import ALWAYS_ANSWER, TRIGGER_CUES
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import light_stem
 from tacit.text.stop_words import GENERIC_TOPICS
@@ -32,7 +32,7 @@ _STRONG = lazy_regex(
     r"\b(?:always|never|every|all|must|any|each|whenever|before (?:every|each|any)|after (?:every|each|any))\b",
     re.IGNORECASE,
 )
-_ORDER = lazy_regex(
+ORDER = lazy_regex(
     r"\W*(?:Always|Never|Do not|Don't|Use|Run|Keep|Write|Prefer|Avoid|Make|Follow|Ask|When|Before|After|All|Every)\b"
 )
 _COMMAND_WORD = lazy_regex(r"^[a-z][\w.-]*(?: [\w./:@=-]+)*$")
@@ -188,7 +188,7 @@ def _breadth(content: str, *, kind: Kind, actions: tuple[tuple[str, float], ...]
     """
     points = _BREADTH_BASE + kind.breadth
     points += sum(weight * _BREADTH_OF_ACTION.get(name, 0.0) for name, weight in actions)
-    points += 0.2 if _ORDER.match(content) else 0.0
+    points += 0.2 if ORDER.match(content) else 0.0
     points += 0.15 if _STRONG.search(content) else 0.0
     points -= 0.04 * min(specific, 5)
     return round(min(max(points, 1.0), 3.0), 2)

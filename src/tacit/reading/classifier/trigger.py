@@ -27,6 +27,7 @@ from tacit.fitted.matrices import Matrix, MatrixValues, WeightMatrices
 from tacit.model.trigger import Trigger
 from tacit.reading.classifier.features import Row, stems_of
 from tacit.reading.terms import find_paths
+from tacit.reading.trigger import ORDER
 
 RULES_SHARE = 0.4
 RULES_TRUST = 0.7
@@ -41,9 +42,6 @@ _FLOOR = 0.02
 _ALWAYS_WEIGHT = 0.1
 """What every class weighs for a statement that the rules call always valid."""
 _WORDS = 150
-_ORDER = re.compile(
-    r"\W*(?:Always|Never|Do not|Don't|Use|Run|Keep|Write|Prefer|Avoid|Make|Follow|Ask|When|Before|After|All|Every)\b"
-)
 _STRONG = re.compile(r"\b(?:always|never|every|all|must)\b", re.IGNORECASE)
 
 
@@ -159,7 +157,7 @@ def statement_cues(content: str) -> Row:
         [
             min(len(content.split()) / 40, 3.0),
             min(content.count("`") / 6, 3.0),
-            bool(_ORDER.match(content)),
+            bool(ORDER.match(content)),
             min(len(find_paths(content[:STATEMENT_CHARS])) / 3, 3.0),
             bool(_STRONG.search(content)),
         ],

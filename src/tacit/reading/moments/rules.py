@@ -236,11 +236,8 @@ def _forbidden(clause: str, phrases: Phrases) -> Moment | None:
 
 def _last_part(before: str) -> str:
     """The subject of a verb that stands after `before`."""
-    return (
-        re.split(r"[,:;]\s+|\b(?:so|and|but)\s+", before)[-1]
-        if "\ue000" in re.split(r"[,:;]\s+|\b(?:so|and|but)\s+", before)[-1]
-        else before
-    )
+    last = re.split(r"[,:;]\s+|\b(?:so|and|but)\s+", before)[-1]
+    return last if "\ue000" in last else before
 
 
 def _names(clause: str, phrases: Phrases) -> bool:
