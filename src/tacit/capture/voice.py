@@ -73,8 +73,8 @@ _SPEAKS = lazy_regex(
 )
 """`Mei commented on 2026-09-19`: the head of a comment."""
 _OWN_LABELS_WORDS = (
-    "also and ps note notes reminder remember rule rules important convention conventions preference "
-    "preferences decision decisions policy requirement requirements ok okay so please btw fyi correction "
+    "also and ps wrong nope note notes reminder remember rule rules important convention conventions preference "
+    "preferences decision decisions decided agreed settled policy requirement requirements ok okay so please btw fyi correction "
     "update no yes actually next then first second third finally todo question general generally always never "
     "style testing tests commits git q typo edit hint tldr python typescript javascript rust go java docs memory memo for going what"
 )
@@ -123,9 +123,13 @@ _WORK = (
     r"(?:issues?|tickets?|bugs?|reports?|stor(?:y|ies)|prs?|pull requests?|commits?|commit messages?|comments?|logs?|outputs?|errors?"
     r"|traces?|specs?|specifications?|rfcs?|proposals?|readme|docs?|changelogs?|diffs?|patch(?:es)?|feature requests?|requests?)"
 )
-_ABOUT_TEXT = lazy_regex(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_TEXT}\b", re.IGNORECASE)
+_ABOUT_TEXT = lazy_regex(
+    rf"\b{_DEICTIC}\s+(?:(?!(?:from|in|of|to|for|with|on|by)\s)[\w'/-]+\s+){{0,2}}?{_TEXT}\b", re.IGNORECASE
+)
 _ABOUT_WORK = lazy_regex(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_WORK}\b", re.IGNORECASE)
-_FOLLOWING = lazy_regex(r"\b(?:the )?following\b|\bas follows\b|\bquoted?\b", re.IGNORECASE)
+_FOLLOWING = lazy_regex(
+    r"\b(?:the )?following\b(?! (?:the|our|an?)\b)|\bas follows\b|\bquoted?\b", re.IGNORECASE
+)
 _BELOW = lazy_regex(r"\b(?:below|pasted|attached)\b", re.IGNORECASE)
 _REWORDS = lazy_regex(
     r"\b(?:translat\w*|summari[sz]e\w*|summary of|proof-?read\w*|paraphras\w*|rephras\w*|reword\w*|tl;?dr|spell-?check\w*|transcrib\w*"
@@ -245,7 +249,8 @@ def other_language(text: str) -> bool:
     """Whether `text` is in another language than English, by its script, its marks and its short words."""
     if len(_OTHER_SCRIPT.findall(text)) >= 2 or _TRANSLATES.search(text):
         return True
-    words = [word.lower().replace("\u2019", "'") for word in TEXT_WORD.findall(text)]
+    spoken = re.sub(r"`[^`]*`", " ", text)
+    words = [word.lower().replace("\u2019", "'") for word in TEXT_WORD.findall(spoken)]
     if not words:
         return False
     foreign = sum(word in _ELSEWHERE for word in words) + sum(bool(_ACCENTED.search(word)) for word in words)

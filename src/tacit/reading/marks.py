@@ -4,7 +4,7 @@
 language of `marks.toml`, the one table. The whole sentence is kept, with its reason, without the words that only lead in. What has no
 mark is not kept, however lasting it is: no rule can tell. Pure.
 
-For others that read a person's sentences: `is_question`, `is_one_off`, `is_doubtful`, `is_reported`, `hands_over`, `takes_back` (takes
+For others that read a person's sentences: `is_question`, `is_one_off`, `is_doubtful`, `is_reported`, `is_requirement`, `takes_back` (takes
 back what was said just before), `kind_of`.
 """
 
@@ -36,9 +36,8 @@ _BREAK = r"[\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\u2013\u2014-]"
 _MARK = r"\s*[,.:;!\u3001\u3002\uff0c\uff1a\uff01\u2013\u2014]+\s*|\s+-+\s*"
 _ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _END = re.compile(r"[\s.!\u3002\uff01]+$")
-_WORD = re.compile(r"[\w`/.@-]+")
 _CLAUSE_END = re.compile(
-    r"\s*[;:!?\u2014\u2013\u3002\uff0c\uff1b]|,\s|\s-+\s|\.{2,}|\.\s|\s\(|\s(?:because|since|cause|otherwise|so that|weil|sonst|parce|car|porque|потому)(?!\w)",
+    r"\s*[;!?\u2014\u2013\u3002\uff0c\uff1b]|(?<!this)(?<!following)\s*:|,\s|\s-+\s|\.{2,}|\.\s|\s\(|\s(?:because|since|cause|otherwise|so that|weil|sonst|parce|car|porque|потому)(?!\w)",
     re.IGNORECASE,
 )
 _KINDS = (
@@ -48,6 +47,8 @@ _KINDS = (
 """The marks in a statement, with their kinds; the first one that a statement has counts."""
 _OUTRIGHT = frozenset({"from_now", "everywhere"})
 """Marks that make whatever they stand beside last."""
+_REPORTABLE = frozenset({"from_now", "everywhere", "use_not", "denial", "label_last", "marked beside it"})
+"""Marks that may stand behind words of who says it; the others open a clause of the speaker's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ class _Table:
             re.IGNORECASE | re.DOTALL,
         )
         self.label = re.compile(
-            rf"(?:{self.source('label')})\s*[:\uff1a\u2013\u2014-]+\s*(?P<rest>\S.*)$",
+            rf"(?:{self.source('label')})(?:\s*[:\uff1a\u2013\u2014-]+|(?<=correction),|(?<=from me),)\s*(?P<rest>\S.*)$",
             re.IGNORECASE | re.DOTALL,
         )
         self.only_mark = re.compile(
@@ -96,7 +97,7 @@ class _Table:
             re.IGNORECASE,
         )  # fmt: skip
         self.denial = re.compile(
-            rf"(?:{self.source('denial')})(?:\s*[,.:;!\u2026\u3001\u3002\uff0c\uff01\u2013\u2014-]+\s*|\s+(?=(?:we|our|wir|on|nous|usamos)\b))(?P<rest>\S.*)$",
+            rf"(?:{self.source('denial')})(?:\s*[,.:;!\u2026\u3001\u3002\uff0c\uff01\u2013\u2014-]+\s*|\s+(?=(?:we|our|the|wir|on|nous|usamos)\b))(?P<rest>\S.*)$",
             re.IGNORECASE | re.DOTALL,
         )
         self.lead = re.compile(
@@ -170,9 +171,9 @@ def is_reported(sentence: str) -> bool:
     return any(table.find("reported", _bare(sentence, table)) for table in _tables(sentence))
 
 
-def hands_over(sentence: str) -> bool:
-    """Whether a sentence asks to do something with a text, such as to translate it."""
-    return any(table.find("hands_over", sentence) for table in _tables(sentence))
+def is_requirement(sentence: str) -> bool:
+    """Whether a sentence says what a thing must be, not what the reader must do."""
+    return any(table.find("requirement", _bare(sentence, table)) for table in _tables(sentence))
 
 
 def takes_back(sentence: str) -> bool:
@@ -294,7 +295,7 @@ def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
     body = (
         table.of("retract").sub("", body, count=1).lstrip(" ,;:.!-") if table.opens("retract", body) else body
     )
-    if not body or _asks(table, body) or table.find("hands_over", body):
+    if not body or _asks(table, body) or table.find("hands_over", body) or table.find("irony", sentence):
         return None
     told = table.remember.match(body)
     if told is not None and _remembers(told, table):
@@ -305,27 +306,23 @@ def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
         return _kept(text, told["rest"], "remember", table, strong=True)
     for key in ("remember_last", "label_last"):
         last = table.find(key, body)
+        rest = body[: last.start()].rstrip(" ,;:-\u2013\u2014(") if last else ""
         if (
             last is not None
-            and last.start() > 0
+            and _content_words(rest, table)
             and re.match(
                 r"\W*(?:$|[,.;:(\u3002\uff0c\u2014\u2013-]|(?:because|since|please|pls)\b)",
                 body[last.end() :],
             )
         ):
-            rest = body[: last.start()].rstrip(" ,;:-\u2013\u2014(")
             ends = not body[last.end() :].strip(" .!)\u3002\uff01,")
             return _kept(rest if ends and key == "remember_last" else body, rest, key, table, strong=True)
     for at in (0, *table.find_starts(body)):
         told, label = table.remember.match(body, at), table.label.match(body, at)
-        said = (
-            (told["rest"] if told["clause"] or told["mark"] else "")
-            if told
-            else (label["rest"] if label else "")
-        )
+        said = (told["rest"] if _remembers(told, table) else "") if told else (label["rest"] if label else "")
         if said:
             return _kept(body if at else said, said, "remember" if told else "label", table, strong=True)
-    if table.find("rule_is", body):
+    if table.find("rule_is", body) or table.opens("rule_order", body):
         return _kept(body, body, "label", table, strong=True)
     if marked:
         return _kept(body, body, "marked beside it", table, strong=True)
@@ -343,24 +340,7 @@ def _remembers(told: re.Match[str], table: _Table) -> bool:
     rest = told["rest"]
     if told["clause"] or told["mark"] or _ASIAN.search(rest):
         return True
-    if table.code == ENGLISH:
-        bare = r"(?!(?:the|an?|my|your|this|that|it|last|down)\b)\w+ \w+ \w+"
-        return _STATES.search(rest) is not None or re.match(bare, rest, re.IGNORECASE) is not None
-    return _mark_in(rest, table) is not None
-
-
-_CHANGED = re.compile(
-    r"\W*(?:we|our|the|this)\b(?:[^.;?!]*\snow,? (?:and |but )?not\s+(?!(?:later|tomorrow|then|next|today|yet|when|after|before)\b)\S"
-    r"|(?: [\w-]+){0,3} now (?:use|uses|run|runs|deploy|deploys|write|build|test|log|store)\b[^.;?!]* (?:instead of|rather than) \S)",
-    re.IGNORECASE,
-)
-"""A standing thing that is now another one: "we run X now, not Y", "we now use X instead of Y"."""
-_DAY = re.compile(r"\b(?:today|yet|currently)\b", re.IGNORECASE)
-_STATES = re.compile(
-    r"\b(?:is|are|was|uses?|used|must|should|never|always|can'?t|cannot|don'?t|doesn'?t|needs?|lives?|runs?|expires?|has|have|will|goes|go|comes?|takes?|not|requires?|starts?|means?|only)\b",
-    re.IGNORECASE,
-)
-"""Verbs of a statement: "remember the last folder" says what a program is to do."""
+    return table.find("states", rest) is not None or _mark_in(rest, table) is not None
 
 
 def _mark_in(body: str, table: _Table) -> tuple[str, int] | None:
@@ -380,7 +360,7 @@ def _mark_in(body: str, table: _Table) -> tuple[str, int] | None:
         return None
     for name, _ in _KINDS:
         match = _holds(name, body, table)
-        if match is not None:
+        if match and not (name == "dont" and match.start() and table.opens("order", body[: match.end()])):
             return name, match.start()
     return ("everywhere", 0) if table.find("in_all", body) else None
 
@@ -410,15 +390,13 @@ def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: i
     """The statement `text`, unless `said`, the words that count, is for once, doubted, another's or says nothing by itself."""
     before, clause = _clause(said, at)
     head = before + clause
-    # "We now use X instead of Y" tells of a change: there "now" is no day.
-    changed = table.code == ENGLISH and _CHANGED.match(said, at)
-    if table.find("one_off", said) or (
-        table.find("today", clause) and name != "from_now" and not (changed and not _DAY.search(clause))
-    ):
-        return None
-    # "Remember that it might fail" is marked all the same.
+    # "Remember that it might fail now" is marked all the same.
     weak = name not in ("remember", "remember_last", "label")
-    if weak and (table.find("doubt", head) or table.find("reported", head)):
+    today = table.of("today").search(said, len(before)) if weak and name != "from_now" else None
+    if table.find("one_off", said) or (today and today.start() < len(head)):
+        return None
+    # "We agreed that each claim has a source" reports nothing.
+    if weak and (table.find("doubt", head) or ((at or name in _REPORTABLE) and table.find("reported", head))):
         return None
     if (
         table.opens("reference", said if strong else clause.lstrip(" ,;:-\u2013\u2014"))

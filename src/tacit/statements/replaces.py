@@ -201,7 +201,7 @@ def _read(text: str, language: str) -> _Reading:
     sentences = [forms.reasons.sub("", _PARENTHESIS.sub("", sentence)) for sentence in _SENTENCE.split(flat)]
     clauses: list[_Words] = []
     for sentence in sentences:
-        joined = False
+        joined, fronted = False, ()
         for number, text_part in enumerate(_CLAUSE.split(sentence)):
             part = _words(text_part, forms)
             # "X, not Y" and "X, not Y, in Z" are one clause.
@@ -212,7 +212,15 @@ def _read(text: str, language: str) -> _Reading:
             if joined:
                 clauses[-1] = (*clauses[-1], _Word(key=_COMMA, raw=","), *part)
             elif part:
-                clauses.append(part)
+                clauses.append((*part, *fronted))
+            # "Instead of X, use Y"
+            fronted = (
+                (_Word(key=_COMMA, raw=","), *part)
+                if any(_starts(text_part, form) for form in forms.instead) and not joined
+                else ()
+            )
+            if fronted and clauses:
+                clauses.pop()
     asked = "?" in flat or (
         _first_word(flat) in forms.questions and not (clauses and _is_denied(clauses[0], forms))
     )
@@ -274,10 +282,13 @@ def _words(text: str, forms: _Forms) -> _Words:
         if not raw or not any(letter.isalnum() for letter in raw):
             raw = token
         if raw.lower() not in forms.articles or (words and raw.isupper()):
-            plain = "`" not in token and not _is_code(raw)
+            acronym = raw.isalpha() and raw.isupper() and len(raw) > 2
+            plain = "`" not in token and (acronym or not _is_code(raw))
             words.append(_Word(key=wording_stem(raw.lower()) if plain else raw, raw=raw))
     while words and words[0].key in forms.leads and len(words) > 1:
         words = words[1:]
+    while len(words) > 1 and words[-1].raw.lower() in ("please", "pls", "thanks"):
+        words = words[:-1]
     return tuple(words)
 
 
@@ -360,7 +371,8 @@ class _Comparison:
             renamed = not self.forms.renames.isdisjoint(_keys(clause))
             if self._had_other_value(subject, value, moved=moved, renamed=renamed):
                 return "gives_other_value"
-        if len(clause) == len(self.old) > 2 and clause[:-1] and self._opposite(clause):
+        plain = self._without_now(clause)
+        if len(plain) == len(self.old) > 2 and self._opposite(plain):
             return "denies"
         return "gives_other_value" if self._aligned(clause) else None
 
@@ -383,7 +395,18 @@ class _Comparison:
         theirs, denied_before = self._without_denial(self.old)
         if denied == denied_before or denied + denied_before > 1:
             return False
-        return len(mine) > 1 and _keys(mine) == _keys(theirs)
+        return len(mine) > 1 and _keys(theirs) in (_keys(mine), _keys(self._active(mine)))
+
+    def _active(self, words: _Words) -> _Words:
+        """The words of "tests need Docker" for those of "Docker is needed for tests"; of another form nothing."""
+        at = next((at for at, word in enumerate(words) if at and word.key in self.forms.copulas), None)
+        if at is None or not words[at + 1 :] or not words[at + 1].raw.endswith("ed"):
+            return ()
+        by, *who = words[at + 2 :] or (words[at],)
+        if who and by.key not in (*self.forms.by, "for"):
+            return ()
+        verb = words[at + 1].raw.lower()
+        return (*who, _Word(key=wording_stem(verb.removesuffix("ed")), raw=verb), *words[:at])
 
     def _without_denial(self, words: _Words) -> tuple[_Words, int]:
         """The words without what denies them, and how often they are denied."""
@@ -471,7 +494,10 @@ class _Comparison:
         target = self._target(clause, origin + 1) if origin is not None else None
         if origin is not None and target is not None:
             come, rest = self._thing(clause[target[1] :])
-            yield clause[origin + 1 : target[0]], (*clause[:verb], *clause[verb + 1 : origin], *rest), come
+            gone = clause[origin + 1 : target[0]]
+            if len(gone) == 1 < len(come) and _is_number(gone) and not _unit(gone):
+                gone = (*gone, *come[1:])  # "from 30 to 45 minutes"
+            yield gone, (*clause[:verb], *clause[verb + 1 : origin], *rest), come
 
     def _without_now(self, words: _Words) -> _Words:
         for form in self.forms.now:
@@ -617,7 +643,9 @@ class _Comparison:
             return False
         if start == 0:
             # "Bob is now the maintainer": of these there is one.
-            sole = any(word.key in forms.sole for word in behind[1:]) and behind[0].key in forms.copulas
+            sole = (
+                any(word.key.lower() in forms.sole for word in behind[1:]) and behind[0].key in forms.copulas
+            )
             return sole and marked >= len(value) and not any(map(_is_word, (*value, *before)))
         if forms.copulas.intersection(_keys(behind)) or (marked > start and behind and marked < len(mine)):
             return False
@@ -664,8 +692,9 @@ class _Comparison:
         if any(map(_is_word, (*value, *before))):
             return False  # a name in the place of a word is another matter
         last = ahead[-1].key if ahead else ""
-        if any(word.key in forms.sole for word in (*ahead, *behind)):
-            return moved or not forms.copulas.isdisjoint(_keys(ahead[-2:]))
+        sole = any(word.key.lower() in forms.sole for word in (*ahead, *behind))
+        if sole and (moved or not forms.copulas.isdisjoint(_keys(ahead[-2:]))):
+            return True
         return last in relation and (moved or not forms.exclusive.isdisjoint(_keys(ahead)))
 
     def _one_unit(self, value: _Words, before: _Words) -> bool:

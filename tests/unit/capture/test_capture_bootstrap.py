@@ -81,7 +81,7 @@ def test_statements_are_self_contained_typed_and_free_of_junk() -> None:
         ("guideline", "Go style: tabs, not spaces"),
         ("anti_pattern", "Never use `panic` in library code"),
         ("guideline", "Go style: We use `slog`, not `fmt.Println`"),
-        ("guideline", "Prefer small interfaces; see the guide for why"),
+        ("preference", "Prefer small interfaces; see the guide for why"),
         ("fact", "Run all tests: `go test ./...`"),
         ("fact", "Lint everything: `golangci-lint run`"),
         ("fact", "`internal/db/` - database access and migrations"),

@@ -87,6 +87,15 @@ ENDS = [
     ("The preview flag is on.", "The preview flag is off."),
     ("Backlog grooming is on Tuesday.", "Backlog grooming is now on Friday."),
     ("The module is called heron.", "The module heron was renamed to egret."),
+    ("Badge readers need the bridge.", "The bridge is no longer needed for badge readers."),
+    ("We support Opera.", "Opera is no longer supported."),
+    ("Use Vagrant.", "No more Vagrant, please."),
+    ("The fee is $30.", "The fee went down to $25."),
+    ("The lease is 30 minutes.", "We raised the lease from 30 to 45 minutes."),
+    ("Deploy with Ansible.", "Instead of Ansible, deploy with Terraform."),
+    ("Our CI is Jenkins.", "Our CI is now Drone."),
+    ("The wiki is hosted on Pikapods.", "The wiki is now hosted on Fly."),
+    ("The VPN is required.", "The vpn is not required any more."),
     # to be forgotten
     ("Use port 4100 for staging.", "Forget the port thing."),
     ("actually we moved staging to port 4100, 4000 is taken", "forget the port thing, back to 4000"),
@@ -214,6 +223,46 @@ BOTH_HOLD = [
     ("ポートは8080です。", "ポートは今9090です。"),
     ("El puerto es 8080.", "El puerto ahora es 9090."),
 ]
+
+
+NEAR = (
+    ("We use Vagrant for the {thing}.", "We no longer use Vagrant for the {other}."),
+    ("The {thing} runs on Heroku.", "The {other} no longer runs on Heroku."),
+    ("The {thing} listens on port 4000.", "The {other} now listens on port 4100."),
+    ("The timeout of the {thing} is 30 s.", "The timeout of the {other} is now 45 s."),
+    ("The {thing} needs the VPN.", "The VPN is no longer needed for the {other}."),
+    ("Use Mocha for the {thing}.", "Use Vitest, not Mocha, for the {other}."),
+    ("We moved the {thing} to Fly.", "We moved the {other} from Fly to Hetzner."),
+    ("Ana owns the {thing}.", "Ana no longer owns the {other}."),
+    ("The {thing} is written in Go.", "The {thing} is now tested in CI."),
+    ("The {thing} listens on port 4000.", "Should the {thing} listen on port 4100 instead of 4000?"),
+    ("The {thing} listens on port 4000.", "Maybe the {thing} should listen on port 4100, not 4000."),
+    ("The {thing} listens on port 4000.", "Until 2023 the {thing} listened on port 3900."),
+    ("The {thing} runs on Heroku.", "Next week the {thing} moves from Heroku to Fly."),
+    ("The {thing} runs on Heroku.", "If Heroku is down, the {thing} is now on Fly."),
+    ("The {thing} runs on Heroku.", "Somebody said the {thing} no longer runs on Heroku."),
+    ("The {thing} reads CSV.", "The {thing} now reads XLSX too."),
+)
+"""Frames of near pairs: another thing, another relation, a question, a guess, the past, the future, a condition, a report, an addition."""
+THINGS = (
+    "importer",
+    "kiosk",
+    "billing service",
+    "map tiles server",
+    "mail worker",
+    "report job",
+    "search index",
+)
+BOTH_HOLD += [
+    (old.format(thing=thing), new.format(thing=thing, other=other))
+    for old, new in NEAR
+    for thing, other in zip(THINGS, (*THINGS[1:], THINGS[0]), strict=True)
+]
+
+
+def test_there_are_enough_forms() -> None:
+    assert len(ENDS) >= 60
+    assert len(BOTH_HOLD) >= 200
 
 
 @pytest.mark.parametrize(("old", "new"), ENDS)

@@ -17,6 +17,7 @@ from tacit.reading.marks import (
     goes_on,
     is_one_off,
     is_question,
+    is_requirement,
     lead_free,
     only_marks,
     read_marked,
@@ -26,6 +27,11 @@ from tacit.text.natural_language import natural_language_of
 _OUTRIGHT = frozenset({"remember", "remember_last", "label", "marked beside it"})
 _CONFIDENCE = {True: 0.95, False: 0.85}
 _INVISIBLE = re.compile("[\ufeff\u200b\u2060]")
+_BUILDS = re.compile(
+    r"\W*(?:(?:please|now|can you|could you|let['\u2019]?s|i want you to) )*(?:add|build|implement|create|make|design|develop)\s",
+    re.IGNORECASE,
+)
+"""Orders something to be built: what a later sentence says that things must be is how it is to be built."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +70,12 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
         if statement is None:
             continue
         if statement.cue not in _OUTRIGHT and (pasted or why_not_own(sentences, at)):
+            continue
+        if (
+            statement.cue in ("always", "never", "dont")
+            and is_requirement(statement.span)
+            and any(_BUILDS.match(sentence.text) for sentence in sentences[:at])
+        ):
             continue
         for other in [key for key, earlier in found.items() if earlier.span in statement.span]:
             del found[other]  # it goes on with that one
@@ -121,7 +133,10 @@ def _marked_beside(sentences: Sequence[Sentence], at: int, head: str, language: 
         return True
     before = only_marks(sentences[at - 1].text, language) if at else None
     after = only_marks(sentences[at + 1].text, language) if at + 1 < len(sentences) else None
-    return (before is not None and not before.before) or (after is not None and after.before)
+    last = at + 2 == len(sentences) and not sentences[-1].text.endswith((":", "\uff1a"))
+    return (before is not None and (not before.before or at == 1)) or (
+        after is not None and (after.before or last)
+    )
 
 
 def _made(read: Marked, span: str, quotes: tuple[str, ...], *, doubtful: bool) -> Statement:
