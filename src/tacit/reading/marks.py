@@ -295,7 +295,7 @@ def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
     body = (
         table.of("retract").sub("", body, count=1).lstrip(" ,;:.!-") if table.opens("retract", body) else body
     )
-    if not body or _asks(table, body) or table.find("hands_over", body) or table.find("irony", sentence):
+    if not body or _asks(table, body) or table.find("hands_over", body):
         return None
     told = table.remember.match(body)
     if told is not None and _remembers(told, table):
