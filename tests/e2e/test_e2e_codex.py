@@ -244,6 +244,22 @@ def test_the_model_asks_the_memory_with_its_tools(sandbox, installed):
     assert order(request, "memory_search.*call_id", result) == ["memory_search.*call_id", result]
 
 
+def test_beside_another_session_the_users_words_of_a_note_are_found(sandbox, installed):
+    said = "Invoices over ten thousand need a second approval"
+    of_another_host(sandbox, "how do I run the tests?")
+    note = {"content": f"{said}.", "kind": "decision", "user_words": said}
+    add = CallTool(name="memory_add", namespace="mcp__tacit", input=note)
+    sandbox.stub.script.append(
+        Reply(when="second approval", answers=(shell("sleep 3"), add, Say(text="noted")))
+    )
+    turn = installed.ask(f"{said}. Please build the exporter that way.")
+    sandbox.wait_for_memory("second approval")
+    listed = sandbox.ask_daemon("/v1/memories?limit=100")["memories"]
+    (memory,) = (one for one in listed if one["provenance"]["source"] == "mcp")
+    assert memory["provenance"]["tier"] == "user", memory
+    assert memory["provenance"]["session_id"] == turn.session_id
+
+
 def test_nothing_is_handed_over_twice_and_the_beginning_of_the_conversation_never_changes(
     sandbox, installed, report
 ):

@@ -43,6 +43,7 @@ from tacit.model.signal import (
     ToolFailed,
     ToolFinished,
     ToolStarting,
+    mark_of_write,
 )
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, MemoryFile
 from tacit.reading.prompts.machine_made import machine_made, typed_command
@@ -53,6 +54,7 @@ CAP_CHARS = 9_500
 CAP_BYTES = 10_000
 """2,500 times four: of letters that take several bytes, a block holds fewer."""
 
+_OUR_SERVER = "mcp__tacit__"
 _TAKES_CONTEXT = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart"})
 _TOOLS = {"Bash": "bash", "apply_patch": "edit", "view_image": "read", "spawn_agent": "task"}
 _DEFAULT_AGENT = "default"
@@ -253,6 +255,9 @@ def _call(fields: Fields) -> ToolCall:
         command="" if patch else command,
         text=joined(words),
         agent=word("agent_type") or _DEFAULT_AGENT if tool == "task" else "",
+        writes=mark_of_write(name.removeprefix(_OUR_SERVER), arguments.raw)
+        if name.startswith(_OUR_SERVER)
+        else "",
     )
 
 

@@ -40,6 +40,7 @@ from tacit.model.signal import (
     ToolFailed,
     ToolFinished,
     ToolStarting,
+    mark_of_write,
 )
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, ReplayRequest
 from tacit.reading.prompts.machine_made import machine_made
@@ -49,6 +50,8 @@ CAP_CHARS = 60_000
 """OpenCode has no cap of its own; this one only bounds a mistake."""
 
 _SYSTEM_EVENTS = frozenset({"session.start", "system", "subagent", "compacted"})
+_OUR_SERVER = "tacit_"
+"""How the names of our own tools begin: OpenCode puts the name of the server before them."""
 _TEXT_EVENTS = frozenset({"prompt", "tool.before", "tool.after", "tool.failed"})
 _TOOLS = {"apply_patch": "edit", "patch": "edit", "multiedit": "edit", "shell": "bash"}
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -236,8 +239,10 @@ def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished
     key = f"{event}:{call.call_id or digest(call.tool, call.paths, call.command, _moment(fields, at_ms))}"
     cwd, agent, parent = fields.path("directory"), fields.identifier("agent"), _parent(fields)
     if event == "tool.before":
+        # What a subagent notes is of the session that the user types in.
+        at_work = parent if call.writes and parent else session
         return ToolStarting(
-            session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, parent=parent, call=call
+            session=at_work, key=key, at_ms=at_ms, cwd=cwd, agent=agent, parent=parent, call=call
         )
     output = fields.text("output", limit=MAX_OUTPUT_CHARS)
     exit_code = fields.whole("exit")
@@ -270,6 +275,9 @@ def _call(fields: Fields) -> ToolCall:
         paths=relative_paths(paths, cwd=fields.path("directory")),
         command=word("command"),
         text=joined(words),
+        writes=mark_of_write(name.removeprefix(_OUR_SERVER), arguments.raw)
+        if name.startswith(_OUR_SERVER)
+        else "",
     )
 
 

@@ -124,3 +124,34 @@ def test_the_hook_of_our_own_call_recalls_and_records_nothing(desk):
     before, known = desk.engine.sessions(), desk.engine.list_memories(MemoryFilter())
     assert announce(desk, "a", given=json.dumps(NOTE)) == ""
     assert (desk.engine.sessions(), desk.engine.list_memories(MemoryFilter())) == (before, known)
+
+
+def codex(event, session, **fields):
+    return {"hook_event_name": event, "session_id": session, "transcript_path": "", **fields}
+
+
+@pytest.mark.parametrize("announced", [True, False])
+@pytest.mark.parametrize("host", ["codex", "opencode"])
+def test_other_hosts_tell_the_session_of_a_call_as_well(desk, host, announced):
+    cwd = str(desk.folder)
+
+    def hook(said, tool):
+        return desk.engine.hook(host, said if host == "codex" else tool, deadline_ms=5000)
+
+    for name, text in (("a2", RULE), ("b2", "how do I run the tests?")):
+        hook(
+            codex("UserPromptSubmit", name, cwd=cwd, prompt=text, turn_id=name),
+            {"event": "prompt", "sessionID": name, "directory": cwd, "messageID": name, "text": text},
+        )
+    if announced:
+        hook(
+            codex("PreToolUse", "a2", cwd=cwd, tool_name="mcp__tacit__memory_add", tool_input=NOTE, tool_use_id="1"),
+            {
+                "event": "tool.before", "sessionID": "child", "parentID": "a2", "directory": cwd,
+                "tool": "tacit_memory_add", "callID": "1", "args": NOTE,
+            },
+        )  # fmt: skip
+    desk.ask("memory_add", **NOTE)
+    provenance = stored(desk).provenance
+    assert (provenance.host, provenance.session_id) == ((host, "a2") if announced else ("", ""))
+    assert (provenance.tier is TrustTier.USER) == announced
