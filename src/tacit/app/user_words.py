@@ -123,7 +123,10 @@ def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
         failed = _first_failure(sentences, covered, quoted)
         typed = tuple(sentences[at].text for at in covered)
         later, alone = prompts[number + 1 :], len(covered) == len(sentences)
-        if not failed and any(taken_back_later(one, later, alone=alone) for one in typed):
+        if not failed and any(
+            taken_back_later(one, later, alone=alone) or asks_to_end(_own_sentences(later), one)
+            for one in typed
+        ):
             failed = "taken_back"
         if failed:
             continue
@@ -219,6 +222,10 @@ def _first_failure(sentences: Sequence[Sentence], covered: Sequence[int], quoted
         if why:
             return why
     return ""
+
+
+def _own_sentences(prompts: Sequence[str]) -> list[str]:
+    return [sentence.text for prompt in prompts for sentence in spoken_sentences(prompt) if sentence.own]
 
 
 def _first_part(sentence: Sentence, words: Sequence[str]) -> Sentence:

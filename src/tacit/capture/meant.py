@@ -29,13 +29,12 @@ _QUOTED = lazy_regex(
 """Words in quotation marks, and those behind the name of whoever says them."""
 _MOCKED = lazy_regex(
     r"(?:^|\s)/s\b|\b(?:lo+l|lmao+|rofl|ha(?:ha)+|jk|just kidding|chef['\u2019]s kiss)\W*$|\bwhat could (?:possibly )?go wrong|\b(?:yeah|yea|sure|oh)[, ]+(?:right|sure|great|yeah)\b|\bgreat idea\b|\bbrilliant\b|\bgenius\b"
-    r"|\bbecause that (?:worked|went) (?:so )?well|\b(?:ja|na) klar\b|\btolle idee\b|\bganz toll\b|\bben voyons\b|\bbien s\u00fbr\b|\bmais oui\b|\bquelle (?:bonne|super|brillante) id\u00e9e|\btellement (?:plus )?(?:dr\u00f4le|malin|pratique)\b|[\U0001f644\U0001f602\U0001f923\U0001f921]",
+    r"|\bbecause that (?:worked|went) (?:so )?well|\b(?:ja|na) klar\b|\btolle idee\b|\bganz toll\b|\bben voyons\b|\bbien s\u00fbr\b|\bmais oui\b|\bquelle (?:bonne|super|brillante) id\u00e9e|\bwho needs\b|\bthanks for nothing\b|\bjust what (?:we|i) need|\bwer braucht (?:schon|denn)|\b(?:super|geniale|klasse) idee\b|\b(?:l\u00e4uft|klappt|funktioniert) ja (?:super|bestens|toll|prima)|\bqui a besoin (?:de|d['\u2019])|\btant qu['\u2019]on y est\b|\btellement (?:plus )?(?:dr\u00f4le|malin|pratique)\b|[\U0001f644\U0001f602\U0001f923\U0001f921]",
     re.IGNORECASE,
 )
 _MOCKING_START = lazy_regex(
-    r"^\W*(?:(?:lol|ok|oh|ah|na|mh+)\W+)*(?:(?:wow|fantastic|great|super|klasse|toll|bravo|g\u00e9nial|ben oui|wonderful|lovely|brilliant|awesome|magnifique|parfait|prima|herrlich|of course|nat\u00fcrlich)"
-    r"[,\s]+(?![\s,]|(?:thanks?|thank you|thx|that|this|it|danke|merci|das|\u00e7a|works?|job|work|now|so|next|and|let|from|always|never|please|remember|we|i|use|keep|bitte|ab|immer|nie|wir|ich|on|je|toujours|d\u00e9sormais|retiens)\b)"
-    r"|(?:lo+l|lmao+|rofl|ha(?:ha)+)\b)\W*\w",
+    r"^\W*(?:(?:lol|ok|oh|ah|na|mh+)\W+)*(?:wow|fantastic|great|super|klasse|toll|bravo|g\u00e9nial|ben oui|wonderful|lovely|brilliant|awesome|magnifique|parfait|prima|herrlich|of course|nat\u00fcrlich|lo+l|lmao+|rofl|ha(?:ha)+)"
+    r"[,\s]+(?![\s,]|(?:thanks?|thank you|thx|that|this|it|danke|merci|das|\u00e7a|works?|job|work|now|so|next|and|let|from|always|never|please|remember|we|i|use|keep|bitte|ab|immer|nie|wir|ich|on|je|toujours|d\u00e9sormais|retiens|no|nope|nein|non)\b)\w",
     re.IGNORECASE,
 )
 """Praise that goes on at once, or laughter: what follows is rarely meant. "Great, thanks." and "Super." are."""
@@ -46,7 +45,7 @@ _ELSEWHERE = lazy_regex(
     re.IGNORECASE,
 )
 _BACK = lazy_regex(
-    r"\b(?:never ?mind|nvm|(?:ignore|scratch|strike|disregard) (?:that|it|what i)|forget (?:that|it|what i)\b|take (?:that|it) back|told me:? no"
+    r"\b(?:never ?mind|nvm|(?:ignore|scratch|strike|disregard) (?:that|it|what i)|forget (?:that|it|what i)\b|take (?:that|it) back|told me:? no|on second thoughts?|changed my mind"
     r"|vergiss (?:das|es)\b(?! nicht)|streich das|nehme? (?:das|es) zur\u00fcck|kommando zur\u00fcck|oublie[sz]? (?:\u00e7a|cela|ce que)|laisse[sz]? tomber)\b",
     re.IGNORECASE,
 )
@@ -59,7 +58,9 @@ _ASKS_OR_SOLVED = lazy_regex(
 _OPENS_BACK = lazy_regex(
     r"^\W*(?:(?:oh|hm+|m?h+|nah|ah|ach|nee?|nein|euh|non?|nope|but|aber|mais|ok|well|sorry|quatsch)\b[\s,.!\u2026]*)*"
     r"(?:actually,? no\b(?! (?:need|one|more)\b)|no,? wait\b|wait,? no\b|or no\b|(?:so |we )?stay (?:on|with|at)\b|doch (?:nicht|lieber)\b|halt,? nein|lass (?:das|mal)\b|(?:wir )?bleib(?:en|t) (?:bei|wir)"
-    r"|finalement,? (?:non|pas|on)\b|en fait,? non|attends,? non|on reste\b)|^\W*(?:m?h+|nah|no|nope|oh|ah|hm+)\b[^.]*\binstead\b|\bno,? (?:dont|don['\u2019]t|do not)\b",
+    r"|finalement,? (?:non|pas|on)\b|en fait,? non|attends,? non|on reste\b|tout compte fait|oublions|annule|rev(?:iens|enons) \u00e0|on garde\b|rectification|au temps pour moi|let['\u2019]?s not\b|rather not\b|lieber (?:doch )?nicht|doch (?:kein|ohne|wieder|bei)|lassen wir)"
+    r"|\b(?:my (?:bad|mistake)|(?:i|that) was wrong|(?:undo|revert|cancel) that|after all|(?:leave|keep) (?:it|that|them|the \w+) (?:as (?:it|they) (?:is|was|are|were)|unchanged)|back to (?:the )?(?:old|previous|before|how)"
+    r"|mich (?:geirrt|vertan|verlesen)|war (?:falsch|quatsch|ein (?:fehler|irrtum|missverst\u00e4ndnis))|stimmt (?:doch )?nicht|r\u00fcckg\u00e4ngig|bleibt (?:alles )?(?:wie|beim)|zur\u00fcck (?:auf|zu)|suis tromp\w+|comme avant)\b|^\W*(?:m?h+|nah|no|nope|oh|ah|hm+)\b[^.]*\binstead\b|\bno,? (?:dont|don['\u2019]t|do not)\b",
     re.IGNORECASE,
 )
 """Begins a sentence that takes back the one before it."""
@@ -67,7 +68,10 @@ _CORRECTS_ITSELF = lazy_regex(
     r"\w\W+(?:euh |\u00e4h |uh )?(?:attends,? non|halt,? nein|wait,? no|no,? wait)\b", re.IGNORECASE
 )
 _FOR_ONCE = lazy_regex(
-    r"^\W*(?:for |just )?today\b|\b(?:real quick|quickly once|just (?:this )?once|this one time|heute mal|mal (?:eben|schnell)|schnell mal|diesmal|vite fait|(?:pour )?cette fois|aujourd['\u2019]hui)\b",
+    r"^\W*(?:for |just )?today\b|\b(?:real quick|quickly once|just (?:this )?once|this one time|heute mal|mal (?:eben|schnell)|schnell mal|diesmal|vite fait|(?:pour )?cette fois|aujourd['\u2019]hui"
+    r"|(?:for|until|till) (?:the|our|my|today['\u2019]?s|tomorrow['\u2019]?s) (?:demo|call|meeting|presentation|deadline|workshop|talk)|(?:until|till) (?:\w+day|tomorrow|tonight|noon|next \w+|further notice)|(?:just|only) (?:for )?(?:today|now|tonight)|one[- ]off|quick (?:hack|fix)|in the meantime|this (?:sprint|month)"
+    r"|bis (?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|morgen|n\u00e4chste\w*|zum|zur)|f\u00fcr die (?:demo|pr\u00e4sentation|vorf\u00fchrung)|vor\u00fcbergehend|ausnahmsweise|auf die schnelle|diese woche"
+    r"|jusqu['\u2019](?:\u00e0|au) (?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|demain|la|ce)|pour la (?:d\u00e9mo|pr\u00e9sentation|r\u00e9union)|le temps (?:de|que)|en attendant|exceptionnellement|cette semaine)\b",
     re.IGNORECASE,
 )
 _SPEAKER = lazy_regex(
