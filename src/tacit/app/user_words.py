@@ -134,12 +134,6 @@ def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
     return Vouching(failed=failed)
 
 
-def said_by_user(content: str, quoted: str, prompts: Sequence[str]) -> bool:
-    """Tell whether the user stated `quoted` in one of the prompts, and `content` says no more and no less, or is the quotation itself."""
-    found = vouch(content, quoted, prompts)
-    return bool(found.statement) and (found.failed != "wording" or content == quoted)
-
-
 def _stated(content: str, typed: tuple[str, ...]) -> Vouching:
     marked = [read_marked(sentence) for sentence in typed]
     parts = [

@@ -127,7 +127,7 @@ def run(home, kill_at=0):
             prepare=str,
             tokens=FakeTokenCounter(),
             settings=WriterSettings(provider="fake", least_chars=0),
-            vouches=lambda *_: False,
+            vouches=lambda *_: "",
         ),
     )
     for name, work in operations(home, pipeline, store):

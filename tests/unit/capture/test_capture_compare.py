@@ -49,7 +49,7 @@ class Bench:
         self.writer = FakeWriter(answers)
         model = WriterAccess(
             writer=self.writer, prepare=lambda text: text.replace("hunter2", "[secret]"), tokens=EstimateCounter(),
-            settings=WriterSettings(provider="fake", **settings), vouches=lambda *_: False, may_send=may_send if callable(may_send) else lambda _root: may_send,
+            settings=WriterSettings(provider="fake", **settings), vouches=lambda *_: "", may_send=may_send if callable(may_send) else lambda _root: may_send,
         )  # fmt: skip
         parts = {"embedder": embedder or FakeEmbedder(), "tokens": EstimateCounter()}
         self.pipeline = make_pipeline(self.store, self.clock, model=model, **parts)
@@ -228,7 +228,7 @@ def test_what_was_there_before_a_writer_was_configured_is_not_compared():
     bench = Bench()
     bench.add(OLD)
     bench.add(NEW)
-    model = WriterAccess(writer=FakeWriter(), prepare=str, tokens=EstimateCounter(), settings=WriterSettings(provider="fake"), vouches=lambda *_: False)  # fmt: skip
+    model = WriterAccess(writer=FakeWriter(), prepare=str, tokens=EstimateCounter(), settings=WriterSettings(provider="fake"), vouches=lambda *_: "")  # fmt: skip
     later = make_pipeline(bench.store, bench.clock, tokens=EstimateCounter(), model=model)
     bench.store.put_value(COMPARISONS.name(), None)
     assert later.comparer.compare_next(at_once=True) is None

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 
 from samples import DAY_MS, NOW_MS
-from tacit.app.user_words import said_by_user
+from tacit.app.user_words import vouch
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.transcript import TranscriptSource
@@ -80,7 +80,7 @@ class Bench:
         self.settings = WriterSettings(provider="fake", **{"least_chars": 0, **settings})
         model = WriterAccess(
             writer=self.writer, prepare=str, tokens=EstimateCounter(), settings=self.settings,
-            vouches=lambda content, words, prompts, _project: said_by_user(content, words, prompts),
+            vouches=lambda content, words, prompts: vouch(content, words, prompts).statement,
             may_send=may_send,
         )  # fmt: skip
         self.pipeline = make_pipeline(
@@ -164,10 +164,14 @@ def test_the_users_own_words_are_theirs_and_say_who_found_them():
     assert bench.asked == [[f"Put it into the gateway. {quote}.", SAID]]
 
 
-def test_reworded_words_of_the_user_are_the_agents_and_confirmed():
+def test_where_the_wording_says_more_the_users_own_sentence_is_stored():
     quote = "the billing service must stay free of it"
     (made,) = Bench(answer(statement(quote, "The billing service must stay free of the rate limiter"))).say("We move the limiter. The billing service must stay free of it.", SAID).write()  # fmt: skip
-    assert (made.provenance.tier, made.status) == (TrustTier.ASSISTANT, "active")
+    assert (made.provenance.tier, made.status) == (TrustTier.USER, "active")
+    assert made.content.rstrip(".") == "The billing service must stay free of it"
+    assert "limiter" in str(made.trigger), "the writer's wording says when it applies"
+    (made,) = Bench(answer(statement(quote, "Nobody writes card forms by hand"))).say("We move the limiter. The billing service must stay free of it. Nobody writes card forms.", SAID).write()  # fmt: skip
+    assert made.provenance.tier is TrustTier.ASSISTANT, "a quotation about something else vouches for nothing"
 
 
 PROPOSAL = "Shall I go on? Gateway counters live in Redis because several gateways share them."
@@ -366,8 +370,8 @@ NEW = "The rate limiter counts requests in Redis now"
 STATED = f"{NEW}. Do it."
 
 
-def fate_of(fate, *, tier=TrustTier.USER, said=STATED, content=NEW, quote=NEW, **more):
-    bench = Bench(answer(statement(quote, content, fates=[("m1", fate)])))
+def fate_of(fate, *, tier=TrustTier.USER, said=STATED, content=NEW, quote=NEW, number=1, **more):
+    bench = Bench(answer(statement(quote, content, number=number, fates=[("m1", fate)])))
     name = bench.remember(OLD, tier=tier, **more)
     bench.say(said, SAID).write()
     assert [one["text"] for one in bench.sent_memories] == [OLD]
@@ -464,6 +468,13 @@ def test_what_says_the_same_is_merged_but_never_into_what_is_trusted_more():
     assert (bench.made, old.frequency) == ((), 2)
     reworded = "Redis is where the rate limiter counts its requests now"
     bench, old = fate_of("merge", content=reworded)
+    assert (bench.made, old.frequency, old.content.rstrip(".")) == ((), 2, NEW), (
+        "the user's sentence, as typed"
+    )
+    shared = "because several gateways share them"
+    bench, old = fate_of(
+        "merge", content="Counters are in Redis, which several gateways share", quote=shared, number=2
+    )
     assert (bench.made, old.frequency, old.content) == ((), 1, OLD)
     assert bench.done.changes[0].memory_id == old.id
 
@@ -808,14 +819,12 @@ def test_a_finished_session_is_written_up_and_status_tells_what_it_cost(engine, 
     )
     assert engine.capture_pending().failed == 0
     wait_for_write_ups(engine)
-    (found,) = [m for m in engine.list_memories(MemoryFilter(statuses=None)) if m.provenance.extractor]
-    assert found.content == "Invoices are archived after ninety days"
-    assert (found.provenance.span, found.confidence) == (
-        "Note well: invoices are archived after ninety days",
-        0.8,
+    (found,) = engine.list_memories(MemoryFilter(statuses=None))
+    assert "nvoices are archived after ninety days" in found.content, (
+        "heard from the prompt, and met by the writer"
     )
     told = engine.status().extractor
-    assert (told.name, told.asked, told.kept, told.failed, told.waiting) == ("fake-writer@1", 1, 1, 0, 0)
+    assert (told.name, told.asked, told.failed, told.waiting) == ("fake-writer@1", 1, 0, 0)
     assert told.tokens > 0
 
 

@@ -139,7 +139,7 @@ def _decide(case: UpdateCase, embedder: Embedder, *, today: int, writer: Writer 
         prepare=str,
         tokens=tokens,
         settings=WriterSettings(provider="fake"),
-        vouches=lambda *_: False,
+        vouches=lambda *_: "",
     )
     names: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="tacit-eval-") as folder:

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.app.maintenance.writing import REQUEST_MARGIN
-from tacit.app.user_words import said_by_user
+from tacit.app.user_words import vouch
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import TranscriptInfo
@@ -105,7 +105,7 @@ def captured(session: LabelledSession, writer: Writer, *, embedder: Embedder) ->
             prepare=lambda text: redactor.redact(text).text,
             tokens=EstimateCounter(margin=REQUEST_MARGIN),
             settings=WriterSettings(provider="fake", least_chars=0),
-            vouches=lambda content, words, prompts, _project: said_by_user(content, words, prompts),
+            vouches=lambda content, words, prompts: vouch(content, words, prompts).statement,
         )
         pipeline = CapturePipeline(
             store=store,

@@ -16,7 +16,7 @@ from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.redaction import outgoing
 from tacit.app.tuning import TuneReport, tune
-from tacit.app.user_words import said_by_user
+from tacit.app.user_words import vouch
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up.session_writer import WriterAccess
 from tacit.config.settings import CaptureSettings
@@ -208,9 +208,8 @@ def _model(parts: Parts) -> WriterAccess | None:
         settings = parts.settings.current(root or None)
         return settings.capture.enabled and not settings.privacy.incognito
 
-    def vouches(content: str, words: str, prompts: Sequence[str], project: str) -> bool:
-        del project
-        return said_by_user(content, words, prompts)
+    def vouches(content: str, words: str, prompts: Sequence[str]) -> str:
+        return vouch(content, words, prompts).statement
 
     return WriterAccess(
         writer=parts.writer,

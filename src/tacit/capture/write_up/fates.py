@@ -17,6 +17,7 @@ from tacit.model.changes import Merge, Skip
 from tacit.model.memory import Memory, TrustTier
 from tacit.reading.digest_lines import stems
 from tacit.safety.trust import may_supersede
+from tacit.statements.same import same_statement
 
 SHARED_STEMS, SHARED_PART = 2, 1 / 3
 """Least word stems, or least part of a memory's stems, that a statement shares with a memory it speaks of."""
@@ -34,7 +35,7 @@ class MemoryDecision:
 def known_already(
     memory: Memory, ruled: Sequence[MemoryDecision], *, standing: Collection[str]
 ) -> Skip | Merge | None:
-    """Decide on a statement that repeats a memory whose words it may not change; None = it repeats none.
+    """Decide on a statement that repeats a memory whose words it may not change, or has its words; None = it repeats none, or is merged.
 
     What was heard in the same session without a model has the kind that the form of a sentence suggests: the writer knows better, but
     makes nothing that ages of a rule. `standing` = names of the kinds of rules.
@@ -44,13 +45,16 @@ def known_already(
             continue
         stored = decision.memory
         trusted = may_supersede(memory.provenance.tier, stored.provenance.tier)
-        if not trusted or memory.status == "quarantined":
+        same = trusted and memory.status != "quarantined" and same_statement(memory.content, stored.content)
+        if not trusted or memory.status == "quarantined" or same:
             ages = stored.kind in standing and memory.kind not in standing
             if memory.kind != stored.kind and not ages and _heard_alike(memory, stored):
                 return Merge(
                     memory=replace(stored, kind=memory.kind),
                     reason=ChangeReason(cause=ChangeCause.OTHER_KIND, terms=(memory.kind, stored.kind)),
                 )
+            if same:
+                continue
             return Skip(
                 content=memory.content,
                 reason=ChangeReason(cause=ChangeCause.KEEPS_ITS_WORDS, memory_ids=(stored.id,)),

@@ -1,6 +1,7 @@
 """The trust in a writer's statement. In: a statement, its session. Out: a draft, or the reason why it is dropped.
 
-It is the user's where the quoted words of the user say the same, or where the user said yes to what the agent proposed in these
+It is the user's where they stated the quoted words: in the writer's wording where that says no more and no less, else in their own sentence, while the
+writer's wording only says when it applies. It is theirs, too, where the user said yes to what the agent proposed in these
 words; else the agent's. What stands in a text that somebody handed over, or in the output of a program, becomes active only where
 the user says it, too. A statement's quote has to stand in the message that it names, word by word. What the statement names (files,
 symbols, flags, versions, numbers) has to stand in the session.
@@ -128,7 +129,7 @@ MAX_CONFIDENCE = 0.9
 MAX_QUESTION_CONFIDENCE = 0.4
 """Most confidence in words that ask something."""
 MIN_QUOTE_COVERAGE = 0.4
-"""Least share of the user's quoted words that a statement holds, for these words to confirm it."""
+"""Least share of the quoted words that a statement holds, for these words to be what it is about."""
 _HANDED_ON = re.compile(
     r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE
 )
@@ -138,8 +139,9 @@ _NOTICE = re.compile(
 )
 """How a line begins that a program or a poster says: an arrow, a heading in capitals, or the name of a bot."""
 _LABEL = re.compile(r"^[ \t]*([A-Za-z][\w.-]*(?: [\w.-]+)?):[ \t]+\S", re.MULTILINE)
-QuoteCheck = Callable[[str, str, Sequence[str], str], bool]
-"""Whether the words quoted from one of the prompts say the same as a statement, in a project of this name."""
+QuoteCheck = Callable[[str, str, Sequence[str]], str]
+"""What of a statement, the words quoted for it and the prompts is the user's: the statement where the words say as much, else their own
+sentence, whole; "" = the words are no statement of theirs that lasts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,9 +195,10 @@ def make_draft(statement: AnswerStatement, reading: AnswerContext) -> Draft | Ch
     question = next(
         (message.text for message in waiting.messages[sent.number - 1 :: -1] if message.role == "user"), ""
     )
+    stored = settled.statement or content
     confidence = min(statement.confidence, MAX_QUESTION_CONFIDENCE if "?" in span else MAX_CONFIDENCE)
     return Draft(
-        content=content,
+        content=stored,
         kind=statement.kind,
         scope=waiting.scope,
         provenance=Provenance(
@@ -210,7 +213,7 @@ def make_draft(statement: AnswerStatement, reading: AnswerContext) -> Draft | Ch
         at_ms=message.at_ms,
         confidence=round(confidence, 2),
         explicit=settled.confirmed,
-        doubtful=settled.doubtful or bool(danger_of(content)),
+        doubtful=settled.doubtful or bool(danger_of(stored)),
         evidence=tuple(dict.fromkeys(words for words in evidence if words != span)),
         trigger=_trigger(content, statement, question),
     )
@@ -246,6 +249,7 @@ class _Attribution:
     tier: TrustTier
     confirmed: bool = False
     doubtful: bool = False
+    statement: str = ""
 
 
 def _attribute(
@@ -263,13 +267,10 @@ def _attribute(
             return None
         if not in_own_voice(span, message.text) or _handed_on(span, message.text):
             return doubtful
-        if reading.vouches(content, span, [message.text], reading.project):
-            return users
-        # In other words than the user's it is the agent's, but what they stated confirms it.
-        stated = reading.vouches(span, span, [message.text], reading.project)
-        return _Attribution(
-            tier=TrustTier.ASSISTANT, confirmed=stated and quote_coverage(span, content) >= MIN_QUOTE_COVERAGE
-        )
+        own = reading.vouches(content, span, [message.text])
+        if own and (own == content or quote_coverage(span, content) >= MIN_QUOTE_COVERAGE):
+            return _Attribution(tier=TrustTier.USER, statement=own)
+        return agents
     reply, answered = _reply_to(sent.number, reading.waiting.messages)
     if reply is not None and is_objection(reply.text):
         return None
@@ -279,7 +280,7 @@ def _attribute(
         return doubtful
     if reply is None or not read_reply(reply.text).accepts:
         return agents
-    if answered and reading.vouches(content, span, [message.text], reading.project):
+    if answered and reading.vouches(content, span, [message.text]) in (content, span):
         return users
     return _Attribution(tier=TrustTier.ASSISTANT, confirmed=True)
 
