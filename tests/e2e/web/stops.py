@@ -201,7 +201,7 @@ def _look_for_sessions(page: Page, past: Path) -> None:
 def _preview_purge(page: Page) -> None:
     page.get_by_role("textbox", name="Remove").click()
     page.get_by_role("option", name="everything from one source").click()
-    page.get_by_role("textbox", name="Source").fill("mcp")
+    page.get_by_role("textbox", name="Source").fill("agent")
     page.get_by_role("button", name="Show what it would remove").click()
     page.get_by_role("button", name="Purge ").wait_for()
 
