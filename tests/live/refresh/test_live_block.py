@@ -108,6 +108,7 @@ def test_the_last_session_stands_there_though_it_repeats_a_decision(live):
     earlier.start()
     earlier.say(decision)
     wait_for(lambda: "decision" in kinds(machine))
+    earlier.edited("src/archive.py")
     earlier.stops("Noted.")
     earlier.end()
     wait_for(lambda: "digest" in kinds(machine))
