@@ -181,7 +181,7 @@ def test_a_run_whose_bound_is_broken_ends_with_1_and_a_new_seed_is_made_and_prin
     assert first[1] != second[1]
 
 
-OVER_ITS_BOUND = "of 168 dangerous notes 5 are given (bound 0)"
+OVER_ITS_BOUND = "of 168 dangerous notes 4 are given (bound 0)"
 
 
 def test_every_area_makes_300_cases_by_default():
