@@ -21,6 +21,10 @@ def _no_counters() -> Mapping[str, float]:
     return {}
 
 
+def _waits() -> bool:
+    return True
+
+
 def _no_document() -> Mapping[str, Any]:
     raise DaemonUnavailable("Nothing is served here.")
 
@@ -44,6 +48,7 @@ class Parameters:
         recalls: its open streams.
         reopened: does something while the store is closed, and opens it again.
         document: the OpenAPI document of what it serves.
+        waits: whether the client is still there.
     """
 
     values: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -52,6 +57,7 @@ class Parameters:
     recalls: Callable[[Service, Speaker], AsyncIterator[bytes]] = _no_recalls
     reopened: Callable[[Callable[[], Any]], Any] = _no_reopening
     document: Callable[[], Mapping[str, Any]] = _no_document
+    waits: Callable[[], bool] = _waits
 
     @property
     def by_user(self) -> bool:

@@ -44,7 +44,7 @@ class TrialTime(Request):
     until_ms: Millis | None = Field(default=None, description="before this time; default: now")
 
 
-def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.Injected]:  # noqa: ARG001 - one shape for all
+def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.Injected]:
     """Get the text to put before a prompt, with counts and alerts.
 
     It is for a program that keeps the conversation itself: put the text before the user's words. Often it is
@@ -57,7 +57,11 @@ def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.In
     if request.recency is not None:
         asking.configure_recency_weights(request.recency)
     outcome = asking.inject_context(
-        request.text, request.session_id, cwd=request.cwd, deadline_ms=request.deadline_ms
+        request.text,
+        request.session_id,
+        cwd=request.cwd,
+        deadline_ms=request.deadline_ms,
+        hand_over=lambda _: at.waits(),
     )
     if not isinstance(outcome, InjectionFailed):
         return Answer(shapes.Injected(result=outcome, failure=None))

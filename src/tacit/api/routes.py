@@ -6,6 +6,7 @@ turns every error into a problem response. A named boundary: nothing that a hand
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import traceback
@@ -104,12 +105,12 @@ def _serve(
 ) -> Callable[[Request], Awaitable[Response]]:
     names = _NAMES.findall(endpoint.path)
 
-    def work(request: Request, body: bytes) -> Answer[Any]:
+    def work(request: Request, body: bytes, waits: Callable[[], bool]) -> Answer[Any]:
         checked = _checked(request, body, endpoint)
         # Those of its own path: the route that this one is mounted below may have some, too.
         values = {name: str(request.path_params[name]) for name in names}
         _check_path(values)
-        at = replace(process, values=values, speaker=admitted(request, checked))
+        at = replace(process, values=values, speaker=admitted(request, checked), waits=waits)
         with matching(endpoint, engine, at, request.headers):
             if not endpoint.names_change:
                 return _encoded(endpoint.handler(engine, at, checked), endpoint, checked)
@@ -125,9 +126,19 @@ def _serve(
         return speaker
 
     async def serve(request: Request) -> Response:
+        gone: asyncio.Future[Any] | None = None
         try:
             body = b"" if endpoint.reads == "query" else await _body(request, endpoint.max_bytes)
-            answer = await run(lambda: once.answered(endpoint, request, body, lambda: work(request, body)))
+            if endpoint.ahead:  # what its client did not wait for does not count as given
+                gone = asyncio.ensure_future(
+                    request.receive()
+                )  # nothing but the end of the connection can follow
+            left = gone.done if gone else _stays
+            answer = await run(
+                lambda: once.answered(
+                    endpoint, request, body, lambda: work(request, body, lambda: not left())
+                )
+            )
             return _response(answer)
         except TacitError as error:
             return problem_of(error)
@@ -143,6 +154,9 @@ def _serve(
             return problem(
                 "internal", f"Tacit failed with {type(error).__name__}.", hint="`tacit logs` has the details."
             )
+        finally:
+            if gone is not None:
+                gone.cancel()
 
     return serve
 

@@ -86,6 +86,7 @@ class SignalEngine(Protocol):
         capabilities: HostCapabilities,
         deadline_ms: float,
         adjust: Callable[[Settings], Settings] | None = None,
+        hand_over: Callable[[Delivery], bool] | None = None,
     ) -> Delivery:
         """Handle one signal."""
         ...
@@ -111,7 +112,13 @@ class Injection:
         self._recency = weights
 
     def inject_context(
-        self, query: str, session_id: str, *, cwd: str = "", deadline_ms: float | None = None
+        self,
+        query: str,
+        session_id: str,
+        *,
+        cwd: str = "",
+        deadline_ms: float | None = None,
+        hand_over: Callable[[Delivery], bool] | None = None,
     ) -> InjectionResult | InjectionFailed:
         """What to put before `query` in the session `session_id`.
 
@@ -120,6 +127,7 @@ class Injection:
             session_id: names the conversation; what was handed over in it does not come again.
             cwd: folder whose project it is about.
             deadline_ms: milliseconds; None = as the settings say.
+            hand_over: whether what was found is taken; only then it counts as given. None = it is.
         """
         started = self._clock.monotonic_ms()
         now = self._clock.now_ms()
@@ -132,7 +140,9 @@ class Injection:
             text=query,
         )
         limit = float("inf") if deadline_ms is None else deadline_ms
-        delivery = self._engine.handle(signal, capabilities=LIBRARY, deadline_ms=limit, adjust=self._adjusted)
+        delivery = self._engine.handle(
+            signal, capabilities=LIBRARY, deadline_ms=limit, adjust=self._adjusted, hand_over=hand_over
+        )
         took_ms = max(0, round(self._clock.monotonic_ms() - started))
         return self._answer(delivery, took_ms)
 
