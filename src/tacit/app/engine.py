@@ -789,7 +789,7 @@ class Engine:
         if self._noting_at(cwd) == "off":
             raise RefusedByTrust(
                 "Nothing is noted here: capture.notes is off.",
-                hint="The user can turn it on with `tacit config set capture.notes on`; `tacit remember` stores at once.",
+                hint="The user can turn it on with `tacit config set capture.notes on`.",
             )
 
     def _noting_at(self, cwd: str) -> Notes:
