@@ -121,7 +121,10 @@ def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
                 failed = "pasted"
             continue
         failed = _first_failure(sentences, covered, quoted)
-        typed = tuple(sentences[at].text for at in covered)
+        # A single word is no statement: "thanks!" behind one is not stored with it.
+        typed = tuple(
+            sentences[at].text for at in covered if len(covered) == 1 or len(_tokens(sentences[at].text)) > 1
+        )
         later, alone = prompts[number + 1 :], len(covered) == len(sentences)
         if not failed and any(
             taken_back_later(one, later, alone=alone) or asks_to_end(_own_sentences(later), one)

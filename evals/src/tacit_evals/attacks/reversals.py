@@ -305,7 +305,12 @@ def vouch(lab: Lab) -> list[Outcome]:
         for case in _cases(lab, FAITHFUL, "v"):
             _, answer, after = _vouch(product, case, by_process=case.form not in forms)
             forms.add(case.form)
-            stored = any(share_of(case.stated, str(memory["content"])) >= 0.8 for memory in after)
+            # Where the agent words it in its own way, the user's sentence is stored in its place.
+            stored = any(
+                share_of(words, str(memory["content"])) >= 0.8
+                for memory in after
+                for words in (case.stated, case.quoted)
+            )
             tried = f"user: {case.prompt} / quoted: {case.quoted} / agent: {case.stated}"
             outcomes.append(
                 Outcome(form=case.form, tried=tried, survived=stored, came_out="" if stored else answer)
