@@ -41,6 +41,7 @@ HABITS = {
     "Run the type checker before pushing",
     "One test file per module",
 }
+SWITCHED = "We switched from flake8 to ruff, AGENTS.md still has it wrong"
 RUFF = "Lint with `ruff check shop` from now on"
 PYTEST_FIX = (
     "`python3 -m pytest` failed with: python3: No module named pytest. Cause: this `python3` has no module `pytest`."
@@ -188,7 +189,7 @@ def test_the_day(machine: Machine) -> None:
     assert "next: add a changelog entry for the coupon form" in day.now.packs[0][1]
     day.talk(
         (
-            "We switched from flake8 to ruff, AGENTS.md still has it wrong. Lint with `ruff check shop` from now on.",
+            f"{SWITCHED}. {RUFF}.",
             "Good.",
         ),
         ("What's still open?", "The changelog entry."),
@@ -204,11 +205,11 @@ def test_the_day(machine: Machine) -> None:
     day.now.stops("They run.")
     digest = day.end()
     assert not any("still fails" in line for line in digest), digest
-    known |= {RUFF, COMPOSE_FIX}
+    known |= {SWITCHED, RUFF, COMPOSE_FIX}
     assert day.learned() == known, "the rule file still says flake8, and the program ends no rule by guessing"
 
     # Nothing standing is said: a pasted ticket, a question, a proposal, orders.
-    standing = FROM_FILES | {DECIDED, RUFF, PYTEST_FIX} | HABITS
+    standing = FROM_FILES | {DECIDED, SWITCHED, RUFF, PYTEST_FIX} | HABITS
     assert day.begin("afternoon") == standing, "ruff beside flake8, and what worked twice"
     day.talk(
         (PASTED, "It asks for three things."),
