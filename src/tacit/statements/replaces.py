@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -25,15 +25,24 @@ MOST_VALUE_WORDS = 4
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
 _PARENTHESIS = re.compile(r"\s\([^()]*\)")
 _CLAUSE = re.compile(r"[,;:]\s+|\s+[-\u2013\u2014]{1,2}\s+")
-_CONTRACTIONS = (("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not"), ("'re ", " be "), ("'ve ", " have "),
-    ("let's", "lets"), (" n'", " ne "), (" l'", " le "))  # fmt: skip
+_CONTRACTIONS = tuple((re.compile(written, re.IGNORECASE), meant) for written, meant in (
+    (r"\b(do|does|did|is|are|was|were|has|have|had|ca|wo|should|would|could)nt\b", r"\1n't"),
+    (r"\bits (?=(?:not?|now|on|in|at|all|just|been|gone|fine|ok|okay|allowed|back|called)\b)", "it's "),
+    ("can't|cannot", "can not"), ("won't", "will not"), ("n't", " not"), ("'re ", " be "), ("'ve ", " have "), ("let's", "lets"), (r"\b([cdjlmnst])'", r"\1e ")))  # fmt: skip
 _NUMBER = re.compile(
     r"^[~<>=\u2264\u2265v#:]*[-+\u2212\u2013]?[$\u20ac\u00a3\u00a5]?[-+\u2212]?\d[\d.,:_/]*(?:%|[^\W\d_]{1,4})?[$\u20ac\u00a3\u00a5]?$"
 )
 _CODE = re.compile(r"[/_@`:=\\.*#+-]|\d|[a-z][A-Z]|[A-Z]{2}")
 _PASSIVE = frozenset({"was", "were", "been", "got", "get"})
 _COMMA = ","
-_ADJECTIVES = ("er", "ed", "ing", "able", "ible", "ful", "less", "ous", "ive")
+_LOOSE = re.compile(r"[^\W\d_][^\W_]*(?:-[^\W_]+)*")
+"""A name or a word, in whatever case: in a statement typed without capitals it is compared so."""
+_FACES = re.compile(
+    r"(?:\s*(?:[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]|[:;]-?[)(DP]|\bxd\b|\blol\b))+$",
+    re.IGNORECASE,
+)
+_ADJECTIVES = ("ed", "ing", "able", "ible", "ful", "less", "ous", "ive")
+_MAYBE_ADJECTIVES = (*_ADJECTIVES, "al", "ent", "ant", "ish", "ary", "ly")
 _TRIMMED = "\"'`“”„«»‘’*()[]"
 
 
@@ -47,6 +56,7 @@ class _Forms:
     neutral: frozenset[str]
     negations: frozenset[str]
     ends: tuple[tuple[str, ...], ...]
+    rest: tuple[tuple[str, ...], ...]
     stops: frozenset[str]
     now: tuple[tuple[str, ...], ...]
     copulas: frozenset[str]
@@ -61,10 +71,12 @@ class _Forms:
     drops: tuple[tuple[str, ...], ...]
     gone: tuple[tuple[str, ...], ...]
     forget: tuple[tuple[str, ...], ...]
+    about: frozenset[str]
     things: frozenset[str]
     limits: frozenset[str]
     reasons: re.Pattern[str]
     hedges: re.Pattern[str]
+    asides: re.Pattern[str]
     past: re.Pattern[str]
     adds: frozenset[str]
     questions: frozenset[str]
@@ -78,7 +90,10 @@ class _Forms:
     opposites: tuple[frozenset[str], ...]
     renames: frozenset[str]
     called: frozenset[str]
-    days: frozenset[str]
+    kinds: tuple[frozenset[str], ...]
+    permits: tuple[tuple[str, ...], ...]
+    states: frozenset[str]
+    numbers: frozenset[str]
 
 
 @cache
@@ -99,13 +114,15 @@ def _forms(language: str) -> _Forms | None:
 
     return _Forms(
         articles=words("articles"), leads=words("leads"), links=words("links"), neutral=words("neutral"),
-        negations=frozenset(table.get("negations", ())), ends=phrases("ends"), stops=words("stops"), now=phrases("now"),
+        negations=frozenset(table.get("negations", ())), ends=phrases("ends"), rest=phrases("rest"), stops=words("stops"), now=phrases("now"),
         copulas=words("copulas"), instead=phrases("instead"), but_not=tuple((_COMMA, *form) for form in phrases("but_not")), moves=words("moves"), back=phrases("back"),
         origin=words("from"), to=phrases("to"), replaces=words("replaces"), by=words("with"), drops=phrases("drops"), gone=phrases("gone"),
-        forget=phrases("forget"), things=words("things"), limits=words("limits"),
+        forget=phrases("forget"), about=words("about"), things=words("things"), limits=words("limits"),
         reasons=re.compile(rf"\s+(?:{'|'.join(table.get('reasons', ['(?!)']))})\s.*", re.IGNORECASE),
-        hedges=pattern("hedges"), past=pattern("past"), adds=words("adds"), questions=words("questions"), some=words("some"),
-        sole=words("sole"), exclusive=words("exclusive"), worded=words("worded"), wanted=words("wanted"), renames=words("renames"), called=words("called"), days=words("days"),
+        hedges=pattern("hedges"), asides=pattern("asides"), past=pattern("past"), adds=words("adds"), questions=words("questions"), some=words("some"),
+        sole=words("sole"), exclusive=words("exclusive"), worded=words("worded"), wanted=words("wanted"), renames=words("renames"), called=words("called"), permits=phrases("permits"),
+        kinds=tuple(frozenset(map(wording_stem, line.split())) for line in table.get("kinds", ())),
+        states=words("states"), numbers=words("numbers"),
         opposites=tuple(frozenset(line.split()) for line in table.get("opposites", ())), openings=re.compile(r"^\W*" + table.get("openings", "(?!)"), re.IGNORECASE),
         units=tuple(frozenset(wording_stem(unit) for unit in line.split()) for line in table.get("units", ())),
     )  # fmt: skip
@@ -118,10 +135,11 @@ def _tables() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Word:
-    """A word as it is compared (`key`) and as it is written."""
+    """A word as it is compared (`key`) and as it is written; one of many stands behind "a"."""
 
     key: str
     raw: str
+    one_of_many: bool = False
 
 
 _Words = tuple[_Word, ...]
@@ -137,6 +155,7 @@ class _Reading:
         hedges: words that limit it, propose, report or foresee.
         past: whether it tells of the past.
         some: whether it speaks of some of many.
+        definite: whether it is about the one thing that its first words name: "the gateway ...".
         keys: all words.
         ends: whether it has a form that may end or change something.
     """
@@ -146,6 +165,7 @@ class _Reading:
     hedges: frozenset[str]
     past: bool
     some: bool
+    definite: bool
     keys: frozenset[str]
     ends: bool
 
@@ -158,11 +178,15 @@ def replaces(new: str, old: str, *, correction: bool = False) -> Replacement | N
         old: the earlier one.
         correction: whether `new` was said to correct something: another value is a change then, also without a word for it.
     """
-    language = natural_language_of(new)
+    language = _language_of(f"{old} {new}")
     forms = _forms(language)
-    if forms is None or (natural_language_of(old) != language and not old.isascii()):
+    if forms is None:
         return None
-    mine, theirs = _read(new, language), _read(old, language)
+    new = new if _FACES.search(old) else _FACES.sub("", new)
+    loose = "`" not in new and not any(
+        word.isalpha() and not word.islower() and not word.isupper() for word in new.split()
+    )
+    mine, theirs = _read(new, language, loose=loose), _read(old, language, loose=loose)
     correction = correction or _opens_as_correction(new)
     if mine.keys.isdisjoint(theirs.keys):
         return None
@@ -177,7 +201,7 @@ def replaces(new: str, old: str, *, correction: bool = False) -> Replacement | N
 
 def names_what_ends(text: str) -> str:
     """The words by which to look for what a statement may end: of a thing that is to be forgotten its name; "" = it ends nothing."""
-    language = natural_language_of(text)
+    language = _language_of(text)
     forms = _forms(language)
     if forms is None:
         return ""
@@ -191,24 +215,57 @@ def names_what_ends(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str, language: str) -> _Reading:
+def _language_of(text: str) -> str:
+    """The language of `text`; also one that has forms here only."""
+    guess = natural_language_of(text)
+    if guess not in _tables():
+        return guess
+    words = set(re.findall(r"[^\W\d_]+", text.lower()))
+    shares = {code: len(words & own) for code, own in _own_words().items()}
+    best = max(shares, key=lambda code: shares[code])
+    return best if shares[best] > shares[guess] + 1 else guess
+
+
+@cache
+def _own_words() -> dict[str, frozenset[str]]:
+    """Words of each language by which it is told from the others."""
+    plain = ("articles", "leads", "links", "copulas", "called", "own")
+    listed = ("negations", "now", "ends", "rest")
+    return {
+        code: frozenset(
+            word
+            for entry in (
+                *(table.get(name, "") for name in plain),
+                *(e for name in listed for e in table.get(name, ())),
+            )
+            for word in entry.split()
+        )
+        for code, table in _tables().items()
+    }
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str, language: str, *, loose: bool = False) -> _Reading:
     forms = _forms(language)
     assert forms is not None
     flat = " ".join(unicodedata.normalize("NFC", text).replace("’", "'").split())
     flat = forms.openings.sub("", flat) or flat
     for written, meant in _CONTRACTIONS:
-        flat = re.sub(re.escape(written), meant, flat, flags=re.IGNORECASE)
+        flat = written.sub(meant, flat)
     sentences = [forms.reasons.sub("", _PARENTHESIS.sub("", sentence)) for sentence in _SENTENCE.split(flat)]
     clauses: list[_Words] = []
+    told = ""
     for sentence in sentences:
         joined, fronted = False, ()
         for number, text_part in enumerate(_CLAUSE.split(sentence)):
-            part = _words(text_part, forms)
+            part = _words(text_part, forms, loose=loose)
             # "X, not Y" and "X, not Y, in Z" are one clause.
             swaps = (*forms.instead, *(form[1:] for form in forms.but_not))
             joined = bool(number and clauses and part) and (
                 any(_starts(text_part, form) for form in swaps) or (joined and part[0].key in forms.limits)
             )
+            aside = clauses and not joined and not _may_end(part, forms)
+            told += f" {forms.asides.sub('', text_part) if aside else text_part},"
             if joined:
                 clauses[-1] = (*clauses[-1], _Word(key=_COMMA, raw=","), *part)
             elif part:
@@ -224,11 +281,13 @@ def _read(text: str, language: str) -> _Reading:
     asked = "?" in flat or (
         _first_word(flat) in forms.questions and not (clauses and _is_denied(clauses[0], forms))
     )
-    told = " ".join(sentences)
     limited = [
         part[0].key
-        for part in clauses
-        if len(clauses) > 1 and part[0].key in forms.limits and not _is_time(part, forms)
+        for number, part in enumerate(clauses)
+        if len(clauses) > 1
+        and part[0].key in forms.limits
+        and not _is_time(part, forms)
+        and (number or not _may_end(part, forms))
     ]
     return _Reading(
         clauses=tuple(part for part in clauses if part),
@@ -236,6 +295,7 @@ def _read(text: str, language: str) -> _Reading:
         hedges=frozenset((*(match[0].lower() for match in forms.hedges.finditer(told)), *limited)),
         past=forms.past.search(told) is not None,
         some=_first_word(told) in forms.some,
+        definite=_first_word(flat) in forms.articles - forms.some,
         keys=frozenset(word.key for part in clauses for word in part),
         ends=any(_may_end(part, forms) for part in clauses),
     )
@@ -247,6 +307,7 @@ def _may_end(clause: _Words, forms: _Forms) -> bool:
         return True
     phrases = (
         *forms.ends,
+        *forms.rest,
         *forms.instead,
         *forms.but_not,
         *forms.drops,
@@ -274,17 +335,25 @@ def _is_time(clause: _Words, forms: _Forms) -> bool:
     return any(_begins(clause, form) and len(form) == len(clause) for form in forms.now)
 
 
-def _words(text: str, forms: _Forms) -> _Words:
+def _words(text: str, forms: _Forms, *, loose: bool) -> _Words:
     words: list[_Word] = []
+    last = ""
     for token in text.split():
         raw = token.strip(_TRIMMED).rstrip(".,;:!?").strip(_TRIMMED)
         raw = raw.removesuffix("'s") if raw.lower() not in _BE_CONTRACTED else raw
-        if not raw or not any(letter.isalnum() for letter in raw):
-            raw = token
+        if not any(letter.isalnum() for letter in raw):
+            raw = token.rstrip(".,;:!?") or token
         if raw.lower() not in forms.articles or (words and raw.isupper()):
             acronym = raw.isalpha() and raw.isupper() and len(raw) > 2
-            plain = "`" not in token and (acronym or not _is_code(raw))
-            words.append(_Word(key=wording_stem(raw.lower()) if plain else raw, raw=raw))
+            plain = "`" not in token and (
+                acronym or not _is_code(raw) or (loose and bool(_LOOSE.fullmatch(raw)))
+            )
+            words.append(
+                _Word(
+                    key=wording_stem(raw.lower()) if plain else raw, raw=raw, one_of_many=last in forms.some
+                )
+            )
+        last = raw.lower()
     while words and words[0].key in forms.leads and len(words) > 1:
         words = words[1:]
     while len(words) > 1 and words[-1].raw.lower() in ("please", "pls", "thanks"):
@@ -323,8 +392,7 @@ def _forgotten(forms: _Forms, clause: _Words) -> _Words:
         if _begins(clause, form):
             topic = clause[len(form) :]
             named = topic[:-1] if topic and topic[-1].key in forms.things else ()
-            about = topic if len(form) > 1 and form[-1] == "about" else ()
-            return (named or about)[:MOST_VALUE_WORDS]
+            return named or (topic if form[-1] in forms.about else ())
     return ()
 
 
@@ -395,7 +463,20 @@ class _Comparison:
         theirs, denied_before = self._without_denial(self.old)
         if denied == denied_before or denied + denied_before > 1:
             return False
-        return len(mine) > 1 and _keys(theirs) in (_keys(mine), _keys(self._active(mine)))
+        if len(mine) < 2:
+            return False
+        return not {*self._turned(mine), _keys(self._active(mine))}.isdisjoint(self._turned(theirs))
+
+    def _turned(self, words: _Words) -> Iterator[tuple[str, ...]]:
+        """The keys of the words, also with a place or purpose that they begin with at their end: "for tests we use X"."""
+        forms = self.forms
+        yield _keys(words[bool(words) and words[0].key == "use" :])
+        if words and words[0].key in forms.limits | forms.links:
+            for at in range(2, min(len(words) - 1, MOST_VALUE_WORDS + 2)):
+                behind = [
+                    word for place, word in enumerate(words[at:]) if place > 1 or word.key not in forms.leads
+                ]
+                yield _keys((*behind[behind[0].key == "use" :], *words[:at]))
 
     def _active(self, words: _Words) -> _Words:
         """The words of "tests need Docker" for those of "Docker is needed for tests"; of another form nothing."""
@@ -428,6 +509,11 @@ class _Comparison:
             while cut((word,)):
                 count += 1
         count = max(count, int(ended))
+        if count:
+            for form in forms.rest:
+                cut(form)
+        for form in forms.permits:
+            cut(form)
         if kept and kept[0].key in forms.stops and len(kept) > 1 and words[-1].key not in forms.stops:
             kept, count = kept[1:], count + 1
         kept = [word for word in kept if word.key not in ("do", "ever", "alway")]
@@ -437,15 +523,17 @@ class _Comparison:
 
     def _is_forgotten(self, clause: _Words) -> bool:
         """Whether the old statement is about what the clause says is to be forgotten; one that has the value that is gone back to stays."""
-        topic = set(_keys(self._content(_forgotten(self.forms, clause))))
+        named, denied = self._without_denial(_forgotten(self.forms, clause))
+        denied = denied or any(word.key == "no" for word in named)
+        topic = set(_keys(self._content([word for word in named if word.key != "no"])))
         about = next((part for part in self.earlier.clauses if topic and topic <= set(_keys(part))), None)
-        if about is None:
+        if about is None or (denied and not self._without_denial(about)[1]):
             return False
         kept = next((value for other in self.new.clauses for value in self._returned(other)), None)
         if kept is None:
             return True
-        had_number = any(_is_number((word,)) for word in about)
-        return had_number == _is_number(kept) and _find(_keys(about), _keys(kept)) is None
+        had_number = any(self._is_number((word,)) for word in about)
+        return had_number == self._is_number(kept) and _find(_keys(about), _keys(kept)) is None
 
     def _returned(self, clause: _Words) -> Iterator[_Words]:
         for form in self.forms.back:
@@ -460,7 +548,7 @@ class _Comparison:
         forms, keys = self.forms, _keys(clause)
         for form in (*forms.instead, *forms.but_not):
             if at := _find(keys, form):
-                gone, behind = self._thing(clause[at + len(form) :])
+                gone, behind = self._thing(self._without_rest(clause[at + len(form) :]))
                 yield gone, tuple(word for word in (*clause[:at], *behind) if word.key != _COMMA), None
         for at, word in enumerate(clause):
             if word.key in forms.replaces:
@@ -495,12 +583,19 @@ class _Comparison:
         if origin is not None and target is not None:
             come, rest = self._thing(clause[target[1] :])
             gone = clause[origin + 1 : target[0]]
-            if len(gone) == 1 < len(come) and _is_number(gone) and not _unit(gone):
+            if len(gone) == 1 < len(come) and self._is_number(gone) and not _unit(gone):
                 gone = (*gone, *come[1:])  # "from 30 to 45 minutes"
             yield gone, (*clause[:verb], *clause[verb + 1 : origin], *rest), come
 
     def _without_now(self, words: _Words) -> _Words:
-        for form in self.forms.now:
+        return self._without(words, self.forms.now)
+
+    def _without_rest(self, words: _Words) -> _Words:
+        return self._without(words, self.forms.rest)
+
+    @staticmethod
+    def _without(words: _Words, phrases: Iterable[tuple[str, ...]]) -> _Words:
+        for form in phrases:
             at = _find(_keys(words), form)
             if at is not None:
                 words = (*words[:at], *words[at + len(form) :])
@@ -541,7 +636,11 @@ class _Comparison:
         gone = tuple(word for word in gone if word.key not in forms.links)
         theirs = tuple(word for word in self.old if word.key not in forms.links)
         at = _find(_keys(theirs), _keys(gone)) if gone else None
-        if at is None or not self._content(gone) or not forms.negations.isdisjoint(_keys(self.old)):
+        if (
+            at is None
+            or forms.copulas.issuperset(_keys(gone))
+            or not forms.negations.isdisjoint(_keys(self.old))
+        ):
             return False
         remainder = list(_keys(self._content((*theirs[:at], *theirs[at + len(gone) :]))))
         if come == ():  # it is dropped: what else the old one names may stand anywhere in the new one
@@ -583,9 +682,12 @@ class _Comparison:
             place = _find(keys, form)
             if place and forms.copulas.intersection(keys[place - 1 : place]):
                 behind = clause[place + len(form) :]
+                links = ()
                 while behind and behind[0].key in forms.links:
-                    behind = behind[1:]
+                    links, behind = (*links, behind[0].key), behind[1:]
                 value, rest = self._thing(behind)
+                if any(map(_is_word, value)) and _find(_keys(self.old), links) is None:
+                    continue  # "is now on vacation"
                 yield (*clause[: place - 1], *rest), value, False
 
     def _had_other_value(self, subject: _Words, value: _Words, *, moved: bool, renamed: bool = False) -> bool:
@@ -646,7 +748,9 @@ class _Comparison:
             sole = (
                 any(word.key.lower() in forms.sole for word in behind[1:]) and behind[0].key in forms.copulas
             )
-            return sole and marked >= len(value) and not any(map(_is_word, (*value, *before)))
+            words = [word for word in (*value, *before) if _is_word(word)]
+            one = not words or (len(value) == len(before) == 1 and all(map(self._may_name, words)))
+            return sole and marked >= len(value) and one
         if forms.copulas.intersection(_keys(behind)) or (marked > start and behind and marked < len(mine)):
             return False
         ahead = tuple(mine[:start])
@@ -664,7 +768,7 @@ class _Comparison:
         while (
             label < min(len(value), len(before)) - 1
             and value[label].key == before[label].key
-            and not _is_number(value[label:])
+            and not self._is_number(value[label:])
         ):
             label += 1
         value, before = value[label:], before[label:]
@@ -672,30 +776,55 @@ class _Comparison:
             return False
         if not moved and forms.adds.intersection(_keys((*ahead, *behind))):
             return False
-        numbers = _is_number(value), _is_number(before)
+        numbers = self._is_number(value), self._is_number(before)
         if all(numbers):
             return self._one_unit(value, before) and bool(self._content((*ahead, *behind)))
         if any(numbers) or any(word.key in ("and", "or") for word in (*value, *before)):
             return False
         relation = (forms.links | forms.neutral | forms.exclusive) - forms.copulas
+        links = [[key for key in _keys(words) if key in forms.links] for words in (value, before)]
+        same_links = links[0] == links[1]
         value, before = (
             tuple(word for word in words if word.key not in forms.links) for words in (value, before)
         )
-        if moved and not forms.called.isdisjoint(_keys(ahead)):
-            return len(value) == len(before) == 1
-        if forms.days.issuperset(word.raw.lower() for word in (*value, *before)):
-            return not forms.copulas.isdisjoint(_keys(ahead[-2:])) or moved
-        plain = [all(map(_is_word, words)) for words in (value, before)]
-        if all(plain):
-            one = len(value) == len(before) == 1 and not value[0].raw.endswith(_ADJECTIVES)
-            return one and any(word.key in forms.worded for word in (*ahead, *behind))
-        if any(map(_is_word, (*value, *before))):
-            return False  # a name in the place of a word is another matter
+        if not forms.called.isdisjoint(_keys(ahead if moved else ahead[-1:])):
+            name = value[0] if len(value) == len(before) == 1 else None
+            return name is not None and name.key not in forms.states and not name.raw.endswith("ly")
+        keys = {word.key for word in (*value, *before)}
+        for kind in forms.kinds:
+            if keys & kind:
+                return keys <= kind and (not forms.copulas.isdisjoint(_keys(ahead[-2:])) or moved)
+        words = [word for word in (*value, *before) if _is_word(word)]
+        beside = {word.key.lower().rpartition("-")[2] for word in (*ahead, *behind)}
+        one = len(value) == len(before) == 1
+        if len(words) == 2 and one and not beside.isdisjoint(forms.worded):
+            return not value[0].raw.endswith(("er", *_ADJECTIVES))
+        if words and not (one and same_links and all(map(self._may_name, words))):
+            return False
         last = ahead[-1].key if ahead else ""
-        sole = any(word.key.lower() in forms.sole for word in (*ahead, *behind))
-        if sole and (moved or not forms.copulas.isdisjoint(_keys(ahead[-2:]))):
+        if (
+            one
+            and len(words) < 2
+            and not behind
+            and last in forms.copulas
+            and all(map(_is_plain, (*value, *before)))
+        ):
+            return self.earlier.definite  # "the X is Y"
+        if not beside.isdisjoint(forms.sole) and (moved or not forms.copulas.isdisjoint(_keys(ahead[-2:]))):
             return True
-        return last in relation and (moved or not forms.exclusive.isdisjoint(_keys(ahead)))
+        return last in relation and (
+            moved or (len(words) < 2 and not forms.exclusive.isdisjoint(_keys(ahead)))
+        )
+
+    def _may_name(self, word: _Word) -> bool:
+        """Whether a word in lower case may be the name of a thing: it does not tell how or when the thing is."""
+        forms = self.forms
+        if not forms.states or word.one_of_many or word.raw.endswith(_MAYBE_ADJECTIVES):
+            return False
+        return word.key not in forms.states | forms.limits
+
+    def _is_number(self, words: _Words) -> bool:
+        return bool(words) and (_NUMBER.match(words[0].raw) is not None or words[0].key in self.forms.numbers)
 
     def _one_unit(self, value: _Words, before: _Words) -> bool:
         """Whether both numbers count the same: one unit, units of one dimension, or one of them has none."""
@@ -710,10 +839,6 @@ class _Comparison:
         )
 
 
-def _is_number(words: _Words) -> bool:
-    return bool(words) and _NUMBER.match(words[0].raw) is not None
-
-
 def _unit(number: _Words) -> str:
     """The unit of a number: the word behind it, or what stands at its end or beginning."""
     count, *behind = number
@@ -721,6 +846,10 @@ def _unit(number: _Words) -> str:
         return behind[0].key.lower()
     sign = re.search(r"[$\u20ac\u00a3\u00a5%]|(?<=\d)[^\W\d_]+$", count.raw)
     return wording_stem(sign[0].lower()) if sign else ""
+
+
+def _is_plain(word: _Word) -> bool:
+    return word.raw.isalpha() and not word.raw.isupper()
 
 
 def _is_word(word: _Word) -> bool:

@@ -258,7 +258,19 @@ def statement_stem(word: str) -> str:
     return word.rstrip("e")
 
 
-_BASE_FORMS = {"has": "have", "does": "do", "is": "be", "are": "be", "am": "be", "being": "be", "goes": "go"}
+_BASE_FORMS = {
+    "has": "have",
+    "does": "do",
+    "is": "be",
+    "are": "be",
+    "am": "be",
+    "being": "be",
+    "goes": "go",
+    "note": "note",
+    "notes": "note",
+    "site": "site",
+    "sites": "site",
+}
 
 
 def wording_stem(word: str) -> str:
