@@ -40,6 +40,12 @@ _CLAUSE_END = re.compile(
     r"\s*[;!?\u2014\u2013\u3002\uff0c\uff1b]|(?<!this)(?<!following)\s*:|,\s|\s-+\s|\.{2,}|\.\s|\s\(|\s(?:because|since|cause|otherwise|so that|weil|sonst|parce|car|porque|потому)(?!\w)",
     re.IGNORECASE,
 )
+_TO_FORGET = re.compile(
+    r"^\W*(?:[\w'’]+[\s,]+){0,4}?(?<!t )(?<!t, )(?<!never )(?<!not )(?:(?:forget|unlearn|disregard)(?: about)? that|vergiss,? dass|vergesst,? dass|oublie[sz]? qu['’e]"
+    r"|olvid[ae]n?(?:te)?(?: de)? que|dimentica(?:re)?(?: di)? che|esque[cç]\w*(?: de)? que|vergeet dat|zapomnij,? że)\s*(?:we|wir|on|i|you|ich|nous|noi|nós|wij|the|our)?\b(?![,.!])",
+    re.IGNORECASE,
+)
+"""Asks to forget what the rest of the sentence says: no rule of it is stated."""
 _KINDS = (
     ("decided", "decision"), ("prefer", "preference"), ("never", "anti_pattern"), ("dont_instead", "anti_pattern"),
     ("dont", "anti_pattern"), ("always", "preference"), ("told", "correction"), ("use_not", "correction"),
@@ -231,6 +237,8 @@ def read_marked(sentence: str, *, marked: bool = False, language: str = "") -> M
         marked: a mark for it stands in a sentence beside it.
         language: of the prompt that it stands in.
     """
+    if _TO_FORGET.match(sentence):
+        return None
     return next(
         (
             read

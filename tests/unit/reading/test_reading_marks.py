@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tacit.capture.extract.explicit import find_explicit
-from tacit.reading.marks import is_one_off, is_question, kind_of, takes_back
+from tacit.reading.marks import is_one_off, is_question, kind_of, read_marked, takes_back
 
 LEADS = (
     "", "[Image #2] ", "[Pasted text #1 +14 lines] ", "@src/billing/tax.py ", "\U0001f6a8 ", "\u2757\ufe0f ", "\ufeff", "\u200b", "btw ", "BTW, ", "PS: ", "wait no, ",
@@ -266,3 +266,18 @@ def test_a_sentence_is_for_once_a_question_or_takes_back(
 ) -> None:
     assert [text for text in yes if not ask(text)] == []
     assert [text for text in no if ask(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("end", "keep"),
+    [
+        ("please forget that we always deploy on Mondays", "don't forget that we always deploy on Mondays"),
+        ("you can forget that we never squash commits", "never forget that we never squash commits"),
+        ("vergiss, dass wir immer Tabs nehmen", "vergiss nicht, dass wir immer Tabs nehmen"),
+        ("oublie qu'on utilise toujours yarn", "n'oublie pas qu'on utilise toujours yarn"),
+        ("olvida que siempre usamos yarn", "no olvides que siempre usamos yarn"),
+    ],
+)
+def test_what_is_to_be_forgotten_is_no_rule(end: str, keep: str) -> None:
+    assert read_marked(end) is None
+    assert read_marked(keep) is not None
