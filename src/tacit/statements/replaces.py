@@ -28,7 +28,7 @@ _CLAUSE = re.compile(r"[,;:]\s+|\s+[-\u2013\u2014]{1,2}\s+")
 _CONTRACTIONS = tuple((re.compile(written, re.IGNORECASE), meant) for written, meant in (
     (r"\b(do|does|did|is|are|was|were|has|have|had|ca|wo|should|would|could)nt\b", r"\1n't"),
     (r"\bits (?=(?:not?|now|on|in|at|all|just|been|gone|fine|ok|okay|allowed|back|called)\b)", "it's "),
-    ("can't|cannot", "can not"), ("won't", "will not"), ("n't", " not"), ("'re ", " be "), ("'ve ", " have "), ("let's", "lets"), (r"\b([cdjlmnst])'", r"\1e ")))  # fmt: skip
+    (r"(?<=\d)\s*\b([ap])\.?m\b\.?", r" \1.m"), ("can't|cannot", "can not"), ("won't", "will not"), ("n't", " not"), ("'re ", " be "), ("'ve ", " have "), ("let's", "lets"), (r"\b([cdjlmnst])'", r"\1e ")))  # fmt: skip
 _NUMBER = re.compile(
     r"^[~<>=\u2264\u2265v#:]*[-+\u2212\u2013]?[$\u20ac\u00a3\u00a5]?[-+\u2212]?\d[\d.,:_/]*(?:%|[^\W\d_]{1,4})?[$\u20ac\u00a3\u00a5]?$"
 )
@@ -42,7 +42,9 @@ _FACES = re.compile(
     re.IGNORECASE,
 )
 _ADJECTIVES = ("ed", "ing", "able", "ible", "ful", "less", "ous", "ive")
-_MAYBE_ADJECTIVES = (*_ADJECTIVES, "al", "ent", "ant", "ish", "ary", "ly")
+_COLOR = re.compile(r"#[\da-fA-F]{3,8}$")
+_KEBAB = re.compile(r"[a-z]+(?:-[a-z]+)+")
+_FILE = re.compile(r"[/.#:_]|-\w*\d|^-")
 _TRIMMED = "\"'`“”„«»‘’*()[]"
 
 
@@ -93,13 +95,15 @@ class _Forms:
     kinds: tuple[frozenset[str], ...]
     permits: tuple[tuple[str, ...], ...]
     states: frozenset[str]
+    names: frozenset[str]
+    counted: frozenset[str]
     numbers: frozenset[str]
 
 
 @cache
 def _forms(language: str) -> _Forms | None:
-    table: dict[str, Any] = _tables().get(language) or {}
-    if not table:
+    table = _tables().get(language)
+    if table is None:
         return None
 
     def words(name: str) -> frozenset[str]:
@@ -115,31 +119,32 @@ def _forms(language: str) -> _Forms | None:
     return _Forms(
         articles=words("articles"), leads=words("leads"), links=words("links"), neutral=words("neutral"),
         negations=frozenset(table.get("negations", ())), ends=phrases("ends"), rest=phrases("rest"), stops=words("stops"), now=phrases("now"),
-        copulas=words("copulas"), instead=phrases("instead"), but_not=tuple((_COMMA, *form) for form in phrases("but_not")), moves=words("moves"), back=phrases("back"),
+        copulas=words("copulas"), instead=phrases("instead"), but_not=phrases("but_not"), moves=words("moves"), back=phrases("back"),
         origin=words("from"), to=phrases("to"), replaces=words("replaces"), by=words("with"), drops=phrases("drops"), gone=phrases("gone"),
         forget=phrases("forget"), about=words("about"), things=words("things"), limits=words("limits"),
         reasons=re.compile(rf"\s+(?:{'|'.join(table.get('reasons', ['(?!)']))})\s.*", re.IGNORECASE),
         hedges=pattern("hedges"), asides=pattern("asides"), past=pattern("past"), adds=words("adds"), questions=words("questions"), some=words("some"),
         sole=words("sole"), exclusive=words("exclusive"), worded=words("worded"), wanted=words("wanted"), renames=words("renames"), called=words("called"), permits=phrases("permits"),
         kinds=tuple(frozenset(map(wording_stem, line.split())) for line in table.get("kinds", ())),
-        states=words("states"), numbers=words("numbers"),
+        states=words("states"), names=words("names"), counted=words("counted"), numbers=words("numbers"),
         opposites=tuple(frozenset(line.split()) for line in table.get("opposites", ())), openings=re.compile(r"^\W*" + table.get("openings", "(?!)"), re.IGNORECASE),
         units=tuple(frozenset(wording_stem(unit) for unit in line.split()) for line in table.get("units", ())),
     )  # fmt: skip
 
 
 @cache
-def _tables() -> dict[str, Any]:
-    return tomllib.loads(files("tacit.statements").joinpath("forms.toml").read_text("utf-8"))
+def _tables() -> dict[str, dict[str, Any]]:
+    tables = tomllib.loads(files("tacit.statements").joinpath("forms.toml").read_text("utf-8"))
+    names = tables.pop("names")
+    return {language: {**table, **names} for language, table in tables.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Word:
-    """A word as it is compared (`key`) and as it is written; one of many stands behind "a"."""
+    """A word as it is compared (`key`) and as it is written."""
 
     key: str
     raw: str
-    one_of_many: bool = False
 
 
 _Words = tuple[_Word, ...]
@@ -257,12 +262,18 @@ def _read(text: str, language: str, *, loose: bool = False) -> _Reading:
     told = ""
     for sentence in sentences:
         joined, fronted = False, ()
-        for number, text_part in enumerate(_CLAUSE.split(sentence)):
+        for number, written in enumerate(_CLAUSE.split(sentence)):
+            text_part = written
+            denied = next(
+                (form for form in forms.but_not if clauses and number and _starts(text_part, form)), None
+            )
+            if denied is not None:  # "X, not Y" is "X instead of Y"
+                text_part = " ".join((*forms.instead[0], *text_part.split()[len(denied) :]))
             part = _words(text_part, forms, loose=loose)
-            # "X, not Y" and "X, not Y, in Z" are one clause.
-            swaps = (*forms.instead, *(form[1:] for form in forms.but_not))
+            in_place = any(_starts(text_part, form) for form in forms.instead)
+            # "X, not Y, in Z" is one clause.
             joined = bool(number and clauses and part) and (
-                any(_starts(text_part, form) for form in swaps) or (joined and part[0].key in forms.limits)
+                in_place or (joined and part[0].key in forms.limits)
             )
             aside = clauses and not joined and not _may_end(part, forms)
             told += f" {forms.asides.sub('', text_part) if aside else text_part},"
@@ -271,11 +282,7 @@ def _read(text: str, language: str, *, loose: bool = False) -> _Reading:
             elif part:
                 clauses.append((*part, *fronted))
             # "Instead of X, use Y"
-            fronted = (
-                (_Word(key=_COMMA, raw=","), *part)
-                if any(_starts(text_part, form) for form in forms.instead) and not joined
-                else ()
-            )
+            fronted = (_Word(key=_COMMA, raw=","), *part) if in_place and not joined else ()
             if fronted and clauses:
                 clauses.pop()
     asked = "?" in flat or (
@@ -309,7 +316,6 @@ def _may_end(clause: _Words, forms: _Forms) -> bool:
         *forms.ends,
         *forms.rest,
         *forms.instead,
-        *forms.but_not,
         *forms.drops,
         *forms.gone,
         *forms.now,
@@ -337,7 +343,6 @@ def _is_time(clause: _Words, forms: _Forms) -> bool:
 
 def _words(text: str, forms: _Forms, *, loose: bool) -> _Words:
     words: list[_Word] = []
-    last = ""
     for token in text.split():
         raw = token.strip(_TRIMMED).rstrip(".,;:!?").strip(_TRIMMED)
         raw = raw.removesuffix("'s") if raw.lower() not in _BE_CONTRACTED else raw
@@ -348,12 +353,7 @@ def _words(text: str, forms: _Forms, *, loose: bool) -> _Words:
             plain = "`" not in token and (
                 acronym or not _is_code(raw) or (loose and bool(_LOOSE.fullmatch(raw)))
             )
-            words.append(
-                _Word(
-                    key=wording_stem(raw.lower()) if plain else raw, raw=raw, one_of_many=last in forms.some
-                )
-            )
-        last = raw.lower()
+            words.append(_Word(key=wording_stem(raw.lower()) if plain else raw, raw=raw))
     while words and words[0].key in forms.leads and len(words) > 1:
         words = words[1:]
     while len(words) > 1 and words[-1].raw.lower() in ("please", "pls", "thanks"):
@@ -379,11 +379,16 @@ def _begins(words: _Words, form: tuple[str, ...]) -> bool:
 def _find(keys: Sequence[str], form: tuple[str, ...]) -> int | None:
     """The place of `form` in `keys`, or None."""
     size = len(form)
+    if form and form[0] not in keys:
+        return None  # most of the time
     return next((at for at in range(len(keys) - size + 1) if tuple(keys[at : at + size]) == form), None)
 
 
 def _opens_as_correction(text: str) -> bool:
-    return re.match(r"\W*(?:no|nope|wrong|correction|actually)\b[ ,:.!-]", text, re.IGNORECASE) is not None
+    return (
+        re.match(r"\W*(?:no\b[,:.!-]|(?:nope|wrong|correction|actually)\b[ ,:.!-])", text, re.IGNORECASE)
+        is not None
+    )
 
 
 def _forgotten(forms: _Forms, clause: _Words) -> _Words:
@@ -413,7 +418,7 @@ class _Comparison:
         """The words of the old statement, without what it says itself that it took the place of."""
         (words,) = self.earlier.clauses
         words = self._without_now(words)
-        for form in (*self.forms.instead, *self.forms.but_not):
+        for form in self.forms.instead:
             if at := _find(_keys(words), form):
                 words = (*words[:at], *self._thing(words[at + len(form) :])[1])
         verb = next((at for at, word in enumerate(words) if word.key in self.forms.moves), None)
@@ -477,6 +482,9 @@ class _Comparison:
                     word for place, word in enumerate(words[at:]) if place > 1 or word.key not in forms.leads
                 ]
                 yield _keys((*behind[behind[0].key == "use" :], *words[:at]))
+        for at in range(2, len(words)):  # "jenkins nutzen wir ..."
+            if words[at].key in forms.leads:
+                yield _keys((words[at - 1], *words[: at - 1], *words[at + 1 :]))
 
     def _active(self, words: _Words) -> _Words:
         """The words of "tests need Docker" for those of "Docker is needed for tests"; of another form nothing."""
@@ -524,8 +532,7 @@ class _Comparison:
     def _is_forgotten(self, clause: _Words) -> bool:
         """Whether the old statement is about what the clause says is to be forgotten; one that has the value that is gone back to stays."""
         named, denied = self._without_denial(_forgotten(self.forms, clause))
-        denied = denied or any(word.key == "no" for word in named)
-        topic = set(_keys(self._content([word for word in named if word.key != "no"])))
+        topic = set(_keys(self._content(named)))
         about = next((part for part in self.earlier.clauses if topic and topic <= set(_keys(part))), None)
         if about is None or (denied and not self._without_denial(about)[1]):
             return False
@@ -546,7 +553,7 @@ class _Comparison:
     def _swaps(self, clause: _Words) -> Iterator[tuple[_Words, _Words, _Words | None]]:
         """What goes, the rest of the clause, and what comes if that is known."""
         forms, keys = self.forms, _keys(clause)
-        for form in (*forms.instead, *forms.but_not):
+        for form in forms.instead:
             if at := _find(keys, form):
                 gone, behind = self._thing(self._without_rest(clause[at + len(form) :]))
                 yield gone, tuple(word for word in (*clause[:at], *behind) if word.key != _COMMA), None
@@ -678,17 +685,17 @@ class _Comparison:
             if place is not None:
                 value, rest = self._thing(clause[place + len(form) :])
                 yield (*clause[:place], *rest), value, True
-        for form in forms.now:
-            place = _find(keys, form)
-            if place and forms.copulas.intersection(keys[place - 1 : place]):
-                behind = clause[place + len(form) :]
-                links = ()
-                while behind and behind[0].key in forms.links:
-                    links, behind = (*links, behind[0].key), behind[1:]
-                value, rest = self._thing(behind)
-                if any(map(_is_word, value)) and _find(_keys(self.old), links) is None:
-                    continue  # "is now on vacation"
-                yield (*clause[: place - 1], *rest), value, False
+        plain = self._without_now(clause)
+        verb = next((at for at, word in enumerate(plain) if at and word.key in forms.copulas), None)
+        if verb is not None and len(plain) < len(clause):
+            behind = plain[verb + 1 :]
+            links = ()
+            while behind and behind[0].key in forms.links:
+                links, behind = (*links, behind[0].key), behind[1:]
+            value, rest = self._thing(behind)
+            number = any(self._is_number((word,)) for word in value)
+            if not links or number or _find(_keys(self.old), links) is not None:  # not "is now on vacation"
+                yield (*plain[:verb], *rest), value, False
 
     def _had_other_value(self, subject: _Words, value: _Words, *, moved: bool, renamed: bool = False) -> bool:
         """Whether the old statement gives what the new one speaks of another value of the same sort."""
@@ -755,6 +762,8 @@ class _Comparison:
             return False
         ahead = tuple(mine[:start])
         verbs = forms.copulas | forms.neutral | forms.exclusive
+        if self._is_number(value):
+            verbs |= forms.counted
         return (0 < marked <= start or not verbs.isdisjoint(_keys(ahead))) and self._fits(
             value, before, ahead, behind
         )
@@ -781,50 +790,57 @@ class _Comparison:
             return self._one_unit(value, before) and bool(self._content((*ahead, *behind)))
         if any(numbers) or any(word.key in ("and", "or") for word in (*value, *before)):
             return False
-        relation = (forms.links | forms.neutral | forms.exclusive) - forms.copulas
+        return self._one_name(value, before, ahead, behind, moved=moved)
+
+    def _one_name(self, value: _Words, before: _Words, ahead: _Words, behind: _Words, *, moved: bool) -> bool:
+        """Whether one name or word takes the place of another: a place, a day, a program, what a thing is called."""
+        forms = self.forms
         links = [[key for key in _keys(words) if key in forms.links] for words in (value, before)]
-        same_links = links[0] == links[1]
         value, before = (
             tuple(word for word in words if word.key not in forms.links) for words in (value, before)
         )
+        things, one = (*value, *before), len(value) == len(before) == 1
         if not forms.called.isdisjoint(_keys(ahead if moved else ahead[-1:])):
-            name = value[0] if len(value) == len(before) == 1 else None
-            return name is not None and name.key not in forms.states and not name.raw.endswith("ly")
-        keys = {word.key for word in (*value, *before)}
+            return one and value[0].key not in forms.states and not value[0].raw.endswith("ly")
+        is_so = moved or not forms.copulas.isdisjoint(_keys(ahead[-2:]))
+        keys = {word.key for word in things}
         for kind in forms.kinds:
             if keys & kind:
-                return keys <= kind and (not forms.copulas.isdisjoint(_keys(ahead[-2:])) or moved)
-        words = [word for word in (*value, *before) if _is_word(word)]
+                return keys <= kind and is_so
+        if (
+            len(
+                {_KEBAB.fullmatch(word.raw) is None for word in things if word.raw.replace("-", "").isalpha()}
+            )
+            > 1
+        ):
+            return False  # "Django", "multi-tenant"
+        words = [word for word in things if _is_word(word)]
         beside = {word.key.lower().rpartition("-")[2] for word in (*ahead, *behind)}
-        one = len(value) == len(before) == 1
         if len(words) == 2 and one and not beside.isdisjoint(forms.worded):
-            return not value[0].raw.endswith(("er", *_ADJECTIVES))
-        if words and not (one and same_links and all(map(self._may_name, words))):
+            return not value[0].raw.endswith(("er", *_ADJECTIVES)) and value[0].key not in forms.states
+        if links[0] != links[1] or (words and not (one and all(map(self._may_name, words)))):
             return False
         last = ahead[-1].key if ahead else ""
-        if (
-            one
-            and len(words) < 2
-            and not behind
-            and last in forms.copulas
-            and all(map(_is_plain, (*value, *before)))
-        ):
-            return self.earlier.definite  # "the X is Y"
-        if not beside.isdisjoint(forms.sole) and (moved or not forms.copulas.isdisjoint(_keys(ahead[-2:]))):
+        alike = all(word.raw.isalpha() and not word.raw.isupper() for word in things) or all(
+            _FILE.search(word.raw) for word in things
+        )
+        if one and alike and not behind and last in forms.copulas and self.earlier.definite:
+            return True  # "the X is Y"
+        if is_so and not beside.isdisjoint(forms.sole):
             return True
+        relation = (forms.links | forms.neutral | forms.exclusive) - forms.copulas
         return last in relation and (
             moved or (len(words) < 2 and not forms.exclusive.isdisjoint(_keys(ahead)))
         )
 
     def _may_name(self, word: _Word) -> bool:
-        """Whether a word in lower case may be the name of a thing: it does not tell how or when the thing is."""
-        forms = self.forms
-        if not forms.states or word.one_of_many or word.raw.endswith(_MAYBE_ADJECTIVES):
-            return False
-        return word.key not in forms.states | forms.limits
+        """Whether a word in lower case is the name of a program, a service or a format."""
+        return word.key.lower() in self.forms.names
 
     def _is_number(self, words: _Words) -> bool:
-        return bool(words) and (_NUMBER.match(words[0].raw) is not None or words[0].key in self.forms.numbers)
+        if not words or _COLOR.match(words[0].raw):
+            return False
+        return _NUMBER.match(words[0].raw) is not None or words[0].key in self.forms.numbers
 
     def _one_unit(self, value: _Words, before: _Words) -> bool:
         """Whether both numbers count the same: one unit, units of one dimension, or one of them has none."""
@@ -846,10 +862,6 @@ def _unit(number: _Words) -> str:
         return behind[0].key.lower()
     sign = re.search(r"[$\u20ac\u00a3\u00a5%]|(?<=\d)[^\W\d_]+$", count.raw)
     return wording_stem(sign[0].lower()) if sign else ""
-
-
-def _is_plain(word: _Word) -> bool:
-    return word.raw.isalpha() and not word.raw.isupper()
 
 
 def _is_word(word: _Word) -> bool:
