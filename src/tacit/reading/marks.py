@@ -82,7 +82,7 @@ class _Table:
         self._texts = {key: value.replace("\n", "") for key, value in raw.items() if isinstance(value, str)}
         joined = self._texts.get("and", "(?!)")
         self._texts["start"] = (
-            rf"(?:^|[,;:.!?\u2026]\s+|[,;:]?\s[\u2013\u2014-]+\s*|[\u3002\uff0c\uff1b]|\s{joined}\s+|^{joined}\s+)"
+            rf"(?:^|[,;:.!?\u2026]\s+|[,;:]?\s[\u2013\u2014-]+\s*|[\u3002\uff0c\uff1b]|\s(?:{joined}\s+)+|^(?:{joined}\s+)+)"
         )
         self._patterns: dict[str, re.Pattern[str]] = {}
         self.code = code
@@ -406,8 +406,10 @@ def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: i
     # "We agreed that each claim has a source" reports nothing.
     if weak and (table.find("doubt", head) or ((at or name in _REPORTABLE) and table.find("reported", head))):
         return None
+    # "No, it's A, not B": the pronoun stands for nothing.
     if (
-        table.opens("reference", said if strong else clause.lstrip(" ,;:-\u2013\u2014"))
+        not (name == "denial" and table.opens("corrects", said))
+        and table.opens("reference", said if strong else clause.lstrip(" ,;:-\u2013\u2014"))
         and _content_words(before, table) < 2
     ):
         return None
