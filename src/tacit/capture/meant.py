@@ -33,14 +33,14 @@ _MOCKED = lazy_regex(
     re.IGNORECASE,
 )
 _MOCKING_START = lazy_regex(
-    r"^\W*(?:(?:lol|ok|oh|ah|na|mh+)\W+)*(?:wow|fantastic|great|super|klasse|toll|bravo|g\u00e9nial|ben oui|wonderful|lovely|brilliant|awesome|magnifique|parfait|prima|herrlich|of course|nat\u00fcrlich|lo+l|lmao+|rofl|ha(?:ha)+)"
+    r"^\W*(?:(?:lol|ok|oh|ah|na|mh+)\W+)*(?:wow|fantastic|great|super|klasse|toll|bravo|g\u00e9nial|ben oui|wonderful|lovely|brilliant|awesome|magnifique|parfait|prima|herrlich|of course|nat\u00fcrlich|lo+l|lmao+|rofl|ha(?:ha)+|sure,? let['\u2019]?s (?:never|always|just))"
     r"[,\s]+(?![\s,]|(?:thanks?|thank you|thx|that|this|it|danke|merci|das|\u00e7a|works?|job|work|now|so|next|and|let|from|always|never|please|remember|we|i|use|keep|bitte|ab|immer|nie|wir|ich|on|je|toujours|d\u00e9sormais|retiens|no|nope|nein|non)\b)\w",
     re.IGNORECASE,
 )
 """Praise that goes on at once, or laughter: what follows is rarely meant. "Great, thanks." and "Super." are."""
 _ELSEWHERE = lazy_regex(
-    r"\b(?:in|at|on|for) (?:the |my |our |an?|their |his |her )?(?:old|other|previous|last|former|another|different|friend'?s) (?:\w+ )?(?:repo\w*|projects?|job|company|team|client|codebase|gig|place)\b"
-    r"|\b(?:im|in der|in unserem|in meinem|bei(?:m| der)?) (?:alten|anderen|vorigen|letzten|fr\u00fcheren) (?:repo\w*|projekt|firma|job|team|kunden)\b"
+    r"\b(?:in|at|on|for) (?:the |my |our |an?|their |his |her )?(?:old|other|previous|last|former|another|different|friend'?s) (?:\w+ )?(?:repo(?:s|sitor\w+)?\b|projects?|job|company|team|client|codebase|gig|place)\b"
+    r"|\b(?:im|in der|in unserem|in meinem|bei(?:m| der)?) (?:alten|anderen|vorigen|letzten|fr\u00fcheren) (?:repo(?:s|sitor\w+)?\b|projekt|firma|job|team|kunden)\b"
     r"|\b(?:dans|sur|chez) (?:l['\u2019]|le |la |mon |ma |notre |un |une )?(?:ancien(?:ne)?|autre|pr\u00e9c\u00e9dente?|dernier|derni\u00e8re) (?:d\u00e9p\u00f4t|repo|projet|bo\u00eete|\u00e9quipe|client|poste)\b",
     re.IGNORECASE,
 )
@@ -112,7 +112,7 @@ def why_not_earnest(sentences: Sequence[Sentence], at: int) -> NotMeant:
         return "pasted"
     remark = behind[0].text if behind else ""
     if (
-        _MOCKING_START.search(sentences[0].text)
+        any(_MOCKING_START.search(near.text) for near in sentences[max(0, at - 1) : at + 1])
         or _MOCKED.search(text)
         or (_MOCKED.search(remark) and len(remark.split()) <= _REMARK_WORDS)
     ):

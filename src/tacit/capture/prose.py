@@ -101,7 +101,7 @@ _CHATTY = lazy_regex(
     r"|(?<=\b[A-Z]\.)\s+(?=(?:We|I|Let|The|Always|Never|Please|From|Remember|Also|And|But)\b)|\s+[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?\s+"
     r"|\s+\.\s+(?=[a-z])|(?<=[\"'\u201d][.!?])\s+(?=[A-Z])"
     r"|(?<=[\w`)\]][.!?])(?<!\b[a-z]\.)(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)\s+(?=(?:please|always|never|from now|going forward|make sure|don'?t|do not|stop|we|i|remember|whenever|also|then"
-    r"|every|all|thanks|btw|can|could|would|should|why|how|what|is|are|do|does|fix|add|now|use|keep|no|after|before|in (?:this|our|the)|for|our|nobody|prefer)\b(?:['\u2019](?:ve|re|d|ll|m))?[ ,])"
+    r"|every|all|thanks|btw|can|could|would|should|why|how|what|is|are|do|does|check|look|show|run|fix|add|now|use|keep|no|after|before|in (?:this|our|the)|for|our|nobody|prefer)\b(?:['\u2019](?:ve|re|d|ll|m))?[ ,])"
 )
 """Where a sentence ends that was not cut: for people who write without capitals, and behind a quotation."""
 _MANY_HEADINGS = lazy_regex(r"^#{1,6}\s+\S", re.MULTILINE)

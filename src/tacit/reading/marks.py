@@ -35,6 +35,7 @@ _NAMED = re.compile(
 _BREAK = r"[\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\u2013\u2014-]"
 _MARK = r"\s*[,.:;!\u3001\u3002\uff0c\uff1a\uff01\u2013\u2014]+\s*|\s+-+\s*"
 _ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_MENTIONED = re.compile('(?<=["\u201c\u201e\u00ab])\\w+(?=["\u201d\u201c\u00bb])')
 _END = re.compile(r"[\s.!\u3002\uff01]+$")
 _CLAUSE_END = re.compile(
     r"\s*[;!?\u2014\u2013\u3002\uff0c\uff1b]|(?<!this)(?<!following)\s*:|,\s|\s-+\s|\.{2,}|\.\s|\s\(|\s(?:because|since|cause|otherwise|so that|weil|sonst|parce|car|porque|потому)(?!\w)",
@@ -239,14 +240,13 @@ def read_marked(sentence: str, *, marked: bool = False, language: str = "") -> M
     """
     if _TO_FORGET.match(sentence):
         return None
-    return next(
-        (
-            read
-            for table in _tables(sentence, language)
-            if (read := _read(sentence, table, marked=marked)) is not None
-        ),
-        None,
-    )
+    # "The word 'always'" only mentions a mark.
+    masked = _MENTIONED.sub(lambda word: "x" * len(word[0]), sentence)
+    for table in _tables(sentence, language):
+        read = _read(sentence, table, marked=marked)
+        if read is not None and (masked == sentence or _read(masked, table, marked=marked) is not None):
+            return read
+    return None
 
 
 def lead_free(text: str, language: str = "") -> str:
@@ -268,6 +268,8 @@ def _bare(sentence: str, table: _Table) -> str:
     body = _strip(sentence)
     while True:
         match = table.lead.match(body)
+        if match and table.opens("corrects", body[match.end() :]) and table.denial.match(body):
+            break
         if match is None and not table.denial.match(body):
             name = _NAMED.match(body)
             match = (
@@ -298,7 +300,7 @@ def _asks(table: _Table, body: str) -> bool:
 
 
 def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
-    body = _bare(sentence, table)
+    body = _behind_order(_bare(sentence, table), table)
     # "Forget that, never use X": what takes the sentence before it back says something else behind it, or nothing.
     body = (
         table.of("retract").sub("", body, count=1).lstrip(" ,;:.!-") if table.opens("retract", body) else body
@@ -341,6 +343,19 @@ def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
     wrong = table.denial.match(body) if name == "denial" else None
     body = _bare(wrong["rest"], table) if wrong is not None else body
     return _kept(body, body, name, table, strong=name in _OUTRIGHT, at=start)
+
+
+def _behind_order(body: str, table: _Table) -> str:
+    """What stands behind an order or a question of its own that a conjunction joins to a mark, without what it asks for at once."""
+    for at in table.find_starts(body):
+        head, said = body[:at], _bare(body[at:], table)
+        joined = head.rstrip()[-1:].isalpha()
+        if joined and (table.opens("question", head) or table.opens("order", head)) and (
+            table.find("from_now", said) or table.remember.match(said) or table.opens("dont", said)
+            or table.opens("by_the_way", body[at:])
+        ):  # fmt: skip
+            return _behind_order(said, table)
+    return table.of("at_once").sub("", body)
 
 
 def _remembers(told: re.Match[str], table: _Table) -> bool:
@@ -407,14 +422,17 @@ def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: i
     if weak and (table.find("doubt", head) or ((at or name in _REPORTABLE) and table.find("reported", head))):
         return None
     # "No, it's A, not B": the pronoun stands for nothing.
+    expletive = name == "denial" and table.opens("corrects", said)
     if (
-        not (name == "denial" and table.opens("corrects", said))
+        not expletive
         and table.opens("reference", said if strong else clause.lstrip(" ,;:-\u2013\u2014"))
         and _content_words(before, table) < 2
     ):
         return None
     # What a ban points at may be the thing at hand, even where it was named before: "the test fails, stop working on it".
-    resolved = name != "dont" and (_content_words(before, table) >= 2 or _antecedent(clause, table))
+    resolved = expletive or (
+        name != "dont" and (_content_words(before, table) >= 2 or _antecedent(clause, table))
+    )
     # "we agreed with them that users ...": a conjunction.
     pointing = re.sub(r"\bthat\b", " ", clause, count=1) if name == "decided" else clause
     if not strong and table.find("loose", pointing) and not resolved:

@@ -196,6 +196,21 @@ def test_an_order_for_once_is_not_kept() -> None:
         ("never again", []),
         ("so --dry-run not --dryRun", ["--dry-run not --dryRun"]),
         ("Remember that here we deploy with make ship", ["Here we deploy with make ship"]),
+        ("wait no, its bun not yarn. reinstall", ["Its bun not yarn"]),
+        ("Oh, sorry \u2014 it's Zola, not Gatsby. Try again.", ["It's Zola, not Gatsby"]),
+        ("it's red not blue", []),
+        ("wait no, it's failing not passing", []),
+        ("no hang on the bucket is called raw not stage so rerun the import", ["The bucket is called raw not stage"]),
+        ("our page size is 50 not 20", ["Our page size is 50 not 20"]),
+        ("check the import log and also please remember that we never delete a raw file", ["We never delete a raw file"]),
+        ("can you look at the log and by the way we don't store phone numbers", ["We don't store phone numbers"]),
+        ("rember we evaluate on the held-out year", ["We evaluate on the held-out year"]),
+        ("going fwd all new topics go in Dublin", ["Going fwd all new topics go in Dublin"]),
+        ("lovely, another timeout. check the gateway. and never kill the broker, drain it", ["Never kill the broker, drain it"]),
+        ("never allocate after start on this board", ["Never allocate after start on this board"]),
+        ("i was going to say always use the green folder", []),
+        ("delete the word 'always'", []),
+        ("sure, let's never test the release", []),
     ],
 )  # fmt: skip
 def test_a_statement_stands_by_itself(text: str, contents: list[str]) -> None:
@@ -204,11 +219,11 @@ def test_a_statement_stands_by_itself(text: str, contents: list[str]) -> None:
 
 BY_LANGUAGE: dict[str, Sequence[str]] = {
     "de": ("Ab jetzt benutzen wir pnpm f\u00fcr alle Pakete, das ist schneller", "Merk dir, dass die Staging-Datenbank atlas hei\u00dft", "Committe niemals direkt auf main, bitte",
-           "Wir haben beschlossen, dass Betr\u00e4ge ganze Zahlen sind", "Ich will keine Mocks in den Tests, nimm immer eine echte Datenbank", "Benutze pnpm, nicht npm"),
+           "Wir haben beschlossen, dass Betr\u00e4ge ganze Zahlen sind", "Ich will keine Mocks in den Tests, nimm immer eine echte Datenbank", "Benutze pnpm, nicht npm", "nein, das modul heisst VX9 und nicht VX8", "mein fehler: der ordner hei\u00dft eingang, nicht inbox", "F\u00fcrs n\u00e4chste Mal: die Belegung steht in pins.csv", "Wir nehmen das Feld netto, nicht brutto, das war schon im alten Report falsch"),
     "fr": ("\u00c0 partir de maintenant on utilise pnpm, c'est plus rapide", "Souviens-toi que la base de staging s'appelle atlas", "Ne commite jamais sur main, on a eu des probl\u00e8mes",
-           "On a d\u00e9cid\u00e9 que les montants sont des entiers", "Je pr\u00e9f\u00e8re les petits modules", "Utilise pnpm, pas npm"),
+           "On a d\u00e9cid\u00e9 que les montants sont des entiers", "Je pr\u00e9f\u00e8re les petits modules", "Utilise pnpm, pas npm", "non pardon, c'est la table achats_v2, pas achats"),
     "es": ("A partir de ahora usamos pnpm, es m\u00e1s r\u00e1pido", "Recuerda que la base de staging se llama atlas", "Nunca hagas commit en main, por favor",
-           "Hemos decidido que los importes son enteros", "Prefiero los m\u00f3dulos peque\u00f1os", "Usa pnpm, no npm, en todo el proyecto"),
+           "Hemos decidido que los importes son enteros", "Prefiero los m\u00f3dulos peque\u00f1os", "Usa pnpm, no npm, en todo el proyecto", "no no, la rama se llama pruebas, no staging", "y acuerdate que los precios llevan IVA"),
     "pt": ("A partir de agora usamos pnpm, \u00e9 mais r\u00e1pido", "Lembra que o banco de staging se chama atlas", "Nunca fa\u00e7a commit na main, por favor",
            "Decidimos que os valores s\u00e3o inteiros", "Prefiro m\u00f3dulos pequenos", "Use pnpm, n\u00e3o npm, em todo o projeto"),
     "ru": ("\u041e\u0442\u043d\u044b\u043d\u0435 \u0438\u0441\u043f\u043e\u043b\u044c\u0437\u0443\u0435\u043c pnpm, \u0442\u0430\u043a \u0431\u044b\u0441\u0442\u0440\u0435\u0435", "\u0417\u0430\u043f\u043e\u043c\u043d\u0438, \u0447\u0442\u043e \u0442\u0435\u0441\u0442\u043e\u0432\u0430\u044f \u0431\u0430\u0437\u0430 \u043d\u0430\u0437\u044b\u0432\u0430\u0435\u0442\u0441\u044f atlas",
@@ -233,7 +248,7 @@ def test_marks_of_every_language_are_read(code: str) -> None:
     "text",
     [
         "Warum benutzen wir immer pnpm?", "Nur f\u00fcr diesen PR: nimm bitte immer npm", "Vielleicht sollten wir nie auf main committen", "Pourquoi on utilise toujours npm ?",
-        "Pour l'instant, utilise toujours npm", "Por ahora usa siempre npm", "Por enquanto use sempre npm", "\u041f\u043e\u043a\u0430 \u0432\u0441\u0435\u0433\u0434\u0430 \u0438\u0441\u043f\u043e\u043b\u044c\u0437\u0443\u0439 npm", "\u8fd9\u6b21\u4e00\u5f8b\u7528 npm",
+        "Pour l'instant, utilise toujours npm", "ich merk mir das nie", "nimm hier mal den alten Port, der neue kann nicht mehr", "chez Anna jamais", 'streich das wort "stets" im Titel', "Por ahora usa siempre npm", "Por enquanto use sempre npm", "\u041f\u043e\u043a\u0430 \u0432\u0441\u0435\u0433\u0434\u0430 \u0438\u0441\u043f\u043e\u043b\u044c\u0437\u0443\u0439 npm", "\u8fd9\u6b21\u4e00\u5f8b\u7528 npm",
         "\u4eca\u56de\u3060\u3051\u306f\u5fc5\u305a npm \u3092\u4f7f\u3063\u3066\u304f\u3060\u3055\u3044", "\uc774\ubc88\uc5d0\ub9cc \ud56d\uc0c1 npm\uc744 \uc368 \uc8fc\uc138\uc694",
     ],
 )  # fmt: skip
