@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -38,66 +38,85 @@ _COMMA = ","
 _LOOSE = re.compile(r"[^\W\d_][^\W_]*(?:-[^\W_]+)*")
 """A name or a word, in whatever case: in a statement typed without capitals it is compared so."""
 _FACES = re.compile(
-    r"(?:\s*(?:[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]|[:;]-?[)(DP]|\bxd\b|\blol\b))+$",
+    r"(?:\s*(?:[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]|[:;]-?[)(DP]|\bxd\b|\blol\b))+(?=$|,)",
     re.IGNORECASE,
 )
 _ADJECTIVES = ("ed", "ing", "able", "ible", "ful", "less", "ous", "ive")
 _COLOR = re.compile(r"#[\da-fA-F]{3,8}$")
 _KEBAB = re.compile(r"[a-z]+(?:-[a-z]+)+")
-_FILE = re.compile(r"[/.#:_]|-\w*\d|^-")
+_FILE = re.compile(r"[/.#:_ ]|-\w*\d|^-")
 _TRIMMED = "\"'`“”„«»‘’*()[]"
+
+
+_Stems = frozenset[str]
+_Phrases = tuple[tuple[str, ...], ...]
+_Groups = tuple[frozenset[str], ...]
+_Pattern = re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Forms:
-    """The forms of one language."""
+    """The forms of one language; each is read as its type says."""
 
-    articles: frozenset[str]
-    leads: frozenset[str]
-    links: frozenset[str]
-    neutral: frozenset[str]
-    negations: frozenset[str]
-    ends: tuple[tuple[str, ...], ...]
-    rest: tuple[tuple[str, ...], ...]
-    stops: frozenset[str]
-    now: tuple[tuple[str, ...], ...]
-    copulas: frozenset[str]
-    instead: tuple[tuple[str, ...], ...]
-    but_not: tuple[tuple[str, ...], ...]
-    moves: frozenset[str]
-    back: tuple[tuple[str, ...], ...]
-    origin: frozenset[str]
-    to: tuple[tuple[str, ...], ...]
-    replaces: frozenset[str]
-    by: frozenset[str]
-    drops: tuple[tuple[str, ...], ...]
-    gone: tuple[tuple[str, ...], ...]
-    forget: tuple[tuple[str, ...], ...]
-    about: frozenset[str]
-    things: frozenset[str]
-    limits: frozenset[str]
-    reasons: re.Pattern[str]
-    hedges: re.Pattern[str]
-    asides: re.Pattern[str]
-    past: re.Pattern[str]
-    adds: frozenset[str]
-    questions: frozenset[str]
-    some: frozenset[str]
-    sole: frozenset[str]
-    openings: re.Pattern[str]
-    units: tuple[frozenset[str], ...]
-    exclusive: frozenset[str]
-    worded: frozenset[str]
-    wanted: frozenset[str]
-    opposites: tuple[frozenset[str], ...]
-    renames: frozenset[str]
-    called: frozenset[str]
-    kinds: tuple[frozenset[str], ...]
-    permits: tuple[tuple[str, ...], ...]
-    states: frozenset[str]
-    names: frozenset[str]
-    counted: frozenset[str]
-    numbers: frozenset[str]
+    articles: _Stems
+    leads: _Stems
+    links: _Stems
+    neutral: _Stems
+    negations: _Stems
+    ends: _Phrases
+    rest: _Phrases
+    stops: _Stems
+    now: _Phrases
+    copulas: _Stems
+    instead: _Phrases
+    but_not: _Phrases
+    moves: _Stems
+    back: _Phrases
+    origin: _Stems
+    to: _Phrases
+    replaces: _Stems
+    by: _Stems
+    drops: _Phrases
+    gone: _Phrases
+    forget: _Phrases
+    about: _Stems
+    things: _Stems
+    limits: _Stems
+    reasons: _Pattern
+    hedges: _Pattern
+    asides: _Pattern
+    past: _Pattern
+    adds: _Stems
+    questions: _Stems
+    some: _Stems
+    sole: _Stems
+    hails: _Pattern
+    openings: _Pattern
+    units: _Groups
+    exclusive: _Stems
+    worded: _Stems
+    wanted: _Stems
+    opposites: _Groups
+    renames: _Stems
+    called: _Stems
+    kinds: _Groups
+    permits: _Phrases
+    states: _Stems
+    names: _Stems
+    counted: _Stems
+    numbers: _Stems
+
+
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(map(wording_stem, text.split()))
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "_Stems": lambda text: frozenset(_stems(text or "")),
+    "_Phrases": lambda entries: tuple(sorted(map(_stems, entries or ()), key=len, reverse=True)),
+    "_Groups": lambda entries: tuple(map(frozenset, map(_stems, entries or ()))),
+    "_Pattern": lambda text: re.compile((text or "(?!)").replace("\n", ""), re.IGNORECASE),
+}
 
 
 @cache
@@ -105,38 +124,14 @@ def _forms(language: str) -> _Forms | None:
     table = _tables().get(language)
     if table is None:
         return None
-
-    def words(name: str) -> frozenset[str]:
-        return frozenset(wording_stem(word) for word in table.get(name, "").split())
-
-    def phrases(name: str) -> tuple[tuple[str, ...], ...]:
-        entries = (tuple(wording_stem(word) for word in entry.split()) for entry in table.get(name, ()))
-        return tuple(sorted(entries, key=len, reverse=True))
-
-    def pattern(name: str) -> re.Pattern[str]:
-        return re.compile(table.get(name, "(?!)").replace("\n", ""), re.IGNORECASE)
-
-    return _Forms(
-        articles=words("articles"), leads=words("leads"), links=words("links"), neutral=words("neutral"),
-        negations=frozenset(table.get("negations", ())), ends=phrases("ends"), rest=phrases("rest"), stops=words("stops"), now=phrases("now"),
-        copulas=words("copulas"), instead=phrases("instead"), but_not=phrases("but_not"), moves=words("moves"), back=phrases("back"),
-        origin=words("from"), to=phrases("to"), replaces=words("replaces"), by=words("with"), drops=phrases("drops"), gone=phrases("gone"),
-        forget=phrases("forget"), about=words("about"), things=words("things"), limits=words("limits"),
-        reasons=re.compile(rf"\s+(?:{'|'.join(table.get('reasons', ['(?!)']))})\s.*", re.IGNORECASE),
-        hedges=pattern("hedges"), asides=pattern("asides"), past=pattern("past"), adds=words("adds"), questions=words("questions"), some=words("some"),
-        sole=words("sole"), exclusive=words("exclusive"), worded=words("worded"), wanted=words("wanted"), renames=words("renames"), called=words("called"), permits=phrases("permits"),
-        kinds=tuple(frozenset(map(wording_stem, line.split())) for line in table.get("kinds", ())),
-        states=words("states"), names=words("names"), counted=words("counted"), numbers=words("numbers"),
-        opposites=tuple(frozenset(line.split()) for line in table.get("opposites", ())), openings=re.compile(r"^\W*" + table.get("openings", "(?!)"), re.IGNORECASE),
-        units=tuple(frozenset(wording_stem(unit) for unit in line.split()) for line in table.get("units", ())),
-    )  # fmt: skip
+    return _Forms(**{field.name: _READ[str(field.type)](table.get(field.name)) for field in fields(_Forms)})
 
 
 @cache
 def _tables() -> dict[str, dict[str, Any]]:
     tables = tomllib.loads(files("tacit.statements").joinpath("forms.toml").read_text("utf-8"))
-    names = tables.pop("names")
-    return {language: {**table, **names} for language, table in tables.items()}
+    common = tables.pop("all")
+    return {language: {**table, **common} for language, table in tables.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +249,8 @@ def _read(text: str, language: str, *, loose: bool = False) -> _Reading:
     forms = _forms(language)
     assert forms is not None
     flat = " ".join(unicodedata.normalize("NFC", text).replace("’", "'").split())
-    flat = forms.openings.sub("", flat) or flat
+    for opening in (forms.hails, forms.openings):
+        flat = opening.sub("", flat) or flat
     for written, meant in _CONTRACTIONS:
         flat = written.sub(meant, flat)
     sentences = [forms.reasons.sub("", _PARENTHESIS.sub("", sentence)) for sentence in _SENTENCE.split(flat)]
@@ -343,7 +339,7 @@ def _is_time(clause: _Words, forms: _Forms) -> bool:
 
 def _words(text: str, forms: _Forms, *, loose: bool) -> _Words:
     words: list[_Word] = []
-    for token in text.split():
+    for token in re.findall(r"`[^`]+`\S*|\S+", text):
         raw = token.strip(_TRIMMED).rstrip(".,;:!?").strip(_TRIMMED)
         raw = raw.removesuffix("'s") if raw.lower() not in _BE_CONTRACTED else raw
         if not any(letter.isalnum() for letter in raw):
@@ -452,7 +448,7 @@ class _Comparison:
     def _opposite(self, clause: _Words) -> bool:
         """Whether both are one sentence that ends in a word and in its opposite."""
         mine, theirs = _keys(clause), _keys(self.old)
-        last = {clause[-1].raw.lower(), self.old[-1].raw.lower()}
+        last = {mine[-1], theirs[-1]}
         return (
             mine[:-1] == theirs[:-1]
             and mine[-2] in self.forms.copulas
@@ -468,34 +464,40 @@ class _Comparison:
         theirs, denied_before = self._without_denial(self.old)
         if denied == denied_before or denied + denied_before > 1:
             return False
-        if len(mine) < 2:
-            return False
-        return not {*self._turned(mine), _keys(self._active(mine))}.isdisjoint(self._turned(theirs))
+        return len(mine) > 1 and not set(self._turned(mine)).isdisjoint(self._turned(theirs))
 
     def _turned(self, words: _Words) -> Iterator[tuple[str, ...]]:
-        """The keys of the words, also with a place or purpose that they begin with at their end: "for tests we use X"."""
+        """The keys of the words in the orders that say the same, each without "use" at its head."""
+        for turned in (words, *self._fronted(words), *self._active(words)):
+            yield _keys(turned[bool(turned) and turned[0].key == "use" :])
+
+    def _fronted(self, words: _Words) -> Iterator[_Words]:
+        """The words of "we use X for tests" for those of "for tests we use X" and "X use we for tests", as German has it."""
         forms = self.forms
-        yield _keys(words[bool(words) and words[0].key == "use" :])
         if words and words[0].key in forms.limits | forms.links:
             for at in range(2, min(len(words) - 1, MOST_VALUE_WORDS + 2)):
-                behind = [
-                    word for place, word in enumerate(words[at:]) if place > 1 or word.key not in forms.leads
-                ]
-                yield _keys((*behind[behind[0].key == "use" :], *words[:at]))
-        for at in range(2, len(words)):  # "jenkins nutzen wir ..."
+                yield (
+                    *(
+                        word
+                        for place, word in enumerate(words[at:])
+                        if place > 1 or word.key not in forms.leads
+                    ),
+                    *words[:at],
+                )
+        for at in range(2, len(words)):
             if words[at].key in forms.leads:
-                yield _keys((words[at - 1], *words[: at - 1], *words[at + 1 :]))
+                yield (words[at - 1], *words[: at - 1], *words[at + 1 :])
 
-    def _active(self, words: _Words) -> _Words:
-        """The words of "tests need Docker" for those of "Docker is needed for tests"; of another form nothing."""
+    def _active(self, words: _Words) -> Iterator[_Words]:
+        """The words of "tests need Docker" and "we track tickets" for those of "Docker is needed for tests" and "tickets are tracked"."""
         at = next((at for at, word in enumerate(words) if at and word.key in self.forms.copulas), None)
         if at is None or not words[at + 1 :] or not words[at + 1].raw.endswith("ed"):
-            return ()
-        by, *who = words[at + 2 :] or (words[at],)
-        if who and by.key not in (*self.forms.by, "for"):
-            return ()
-        verb = words[at + 1].raw.lower()
-        return (*who, _Word(key=wording_stem(verb.removesuffix("ed")), raw=verb), *words[:at])
+            return
+        subject, verb, rest = words[:at], words[at + 1].raw.lower(), words[at + 2 :]
+        active = _Word(key=wording_stem(verb.removesuffix("d")), raw=verb)
+        yield (active, *subject, *rest)
+        if rest and rest[0].key in (*self.forms.by, "for"):
+            yield (*rest[1:], active, *subject)
 
     def _without_denial(self, words: _Words) -> tuple[_Words, int]:
         """The words without what denies them, and how often they are denied."""
@@ -510,16 +512,16 @@ class _Comparison:
             del keys[at : at + len(form)], kept[at : at + len(form)]
             return True
 
-        for form in forms.now:
-            cut(form)
+        at_once = sum(cut(form) and len(form) == 1 for form in forms.now) > 0
         ended = sum(cut(form) for form in forms.ends) > 0
         for word in forms.negations:
             while cut((word,)):
                 count += 1
         count = max(count, int(ended))
         if count:
-            for form in forms.rest:
-                cut(form)
+            ended |= sum(cut(form) for form in forms.rest) > 0
+        if at_once and count and not ended and words[0].key in ("do", *forms.negations):
+            count += 1  # "don't run it now" is said of now
         for form in forms.permits:
             cut(form)
         if kept and kept[0].key in forms.stops and len(kept) > 1 and words[-1].key not in forms.stops:
@@ -649,7 +651,8 @@ class _Comparison:
             or not forms.negations.isdisjoint(_keys(self.old))
         ):
             return False
-        remainder = list(_keys(self._content((*theirs[:at], *theirs[at + len(gone) :]))))
+        label = at - 1 if at > 1 and self._is_number(gone) and theirs[at - 1].key not in _keys(rest) else at
+        remainder = list(_keys(self._content((*theirs[:label], *theirs[at + len(gone) :]))))
         if come == ():  # it is dropped: what else the old one names may stand anywhere in the new one
             remainder = [
                 key
@@ -865,4 +868,4 @@ def _unit(number: _Words) -> str:
 
 
 def _is_word(word: _Word) -> bool:
-    return word.raw.islower() and not _is_code(word.raw)
+    return word.raw.islower() and not _is_code(word.raw) and " " not in word.raw
