@@ -57,6 +57,9 @@ _PLAIN_DIGITS = lazy_regex(
 _LETTER_CODE = lazy_regex(
     rf"(?<![{LETTER}_.-])(?=[A-Z\u0410-\u042f]*\d)(?=\d*[A-Z\u0410-\u042f])(?![A-Z]+\d+(?![A-Z]))[A-Z\u0410-\u042f0-9]{{4,8}}(?![{LETTER}_.-])"
 )
+_GROUP_CODE = lazy_regex(
+    r"(?<![\w./-])(?=[A-Za-z-]*\d)(?:(?![A-Z]?[a-z]+\d{0,3}(?![A-Za-z0-9]))[A-Za-z0-9]{4,8}(?:-(?!$)|(?![\w.-]))){2,6}"
+)
 _PAIR = lazy_regex(
     rf"(?<![{LETTER}_./\\@:-])[{LETTER}][{LETTER}_.@-]{{1,40}}\s?[/\uff0f]\s?(?P<secret>[{LETTER}][{LETTER}!#$%&*+=?^~_.-]{{3,60}})(?![{LETTER}/@(])"
 )
@@ -309,7 +312,7 @@ def _without_edge(value: str) -> str:
 
 def _codes(sentence: _Sentence) -> Iterator[tuple[int, int]]:
     """Yield digits that open something: beside the name of a code, or typed at a lock."""
-    for pattern in (_PLAIN_DIGITS, _SPACED_DIGITS, _LETTER_CODE):
+    for pattern in (_PLAIN_DIGITS, _SPACED_DIGITS, _LETTER_CODE, _GROUP_CODE):
         for match in pattern.finditer(sentence.text):
             digits = "".join(ch for ch in match[0] if ch.isdigit())
             year = (

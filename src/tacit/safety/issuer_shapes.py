@@ -124,10 +124,6 @@ def _no_pair(value: str) -> bool:
     )
 
 
-def _no_mnemonic(value: str) -> bool:
-    return len(value.split()) not in (12, 15, 18, 21, 24)
-
-
 ISSUER_SHAPES: tuple[Shape, ...] = (
     *(
         shape("issued_token", keywords, rf"(?<![A-Za-z0-9_-]){form}(?![A-Za-z0-9])", innocent=_for_show)
@@ -157,7 +153,6 @@ ISSUER_SHAPES: tuple[Shape, ...] = (
     shape("secret_assignment", "psk", r"(?i:\bpsk[\"']?\s{0,40}[:=]\s{0,40})[\"']?(?P<secret>[^\s\"']{8,63})"),
     shape("url_credentials", "jdbc:oracle", r"jdbc:oracle:\w+:[^\s/@]+/(?P<secret>[^\s@]{3,})@"),
     shape("otp_seed", "otpauth://", r"otpauth://[^\s\"'<>]*?[?&]secret=(?P<secret>[A-Za-z2-7]{12,}=*)"),
-    shape("mnemonic", "seed mnemonic recovery", r"(?i:\b(?:seed|mnemonic|recovery)\b[^\n]{0,40}?(?:is|:|=|phrase|words)\s{0,40})[\"'`]?(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})\b", innocent=_no_mnemonic),
     shape("wallet_key", "private wallet wif", r"(?i:\b(?:private|wallet|wif)\b[^\n]{0,30}?)\b(?P<secret>(?:0x)?[0-9a-fA-F]{64}|[5KL][1-9A-HJ-NP-Za-km-z]{50,51})\b"),
     shape("social_security", "ssn social", r"(?i:\b(?:ssn|social security)\b[^\n]{0,24}?)(?<!\d)(?P<secret>(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4})(?!\d)"),
     shape("markup_password", "</", r"(?i:<(?P<name>(?:[\w.:-]{0,60}(?:password|passwd|passphrase|passcode|pwd|secret|api-?key|key|token|credential|pin)))>\s{0,40})(?P<secret>[^<\s$][^<\n]{3,}?)\s{0,40}</(?P=name)>"),

@@ -74,6 +74,12 @@ PHRASES = {
         "my seed phrase is {}",
         "abandon ability able about above absent absorb abstract absurd abuse access accident",
     ),
+    "mnemonic that names itself": (
+        "mnemonic {} opens the old wallet",
+        "abandon ability able about above absent absorb abstract absurd abuse access accident",
+    ),
+    "key without its header": ("the ssh key goes on:\n{}\nas sent by mail", f"{made(64)}\n{made(40)}=="),
+    "recovery code": ("github recovery code {}, keep it", "4kQWe-9Zt2Lm"),
     "oracle": ("jdbc:oracle:thin:scott/{}@db:1521/x", "tIger-993"),
     "social security": ("her SSN is {}", "536-22-8147"),
     "password on a host": ("the root password on staging: {}", "Gr3en!apple"),
@@ -93,6 +99,8 @@ INNOCENT = (
     "Either admin/users.py or admin/v2 holds the login form.",
     "The recovery words are shown once, on the page that follows the login.",
     "pytest-9.0.3, mypy 1.14.1 and ruff 0.8.4 are pinned.",
+    "Mnemonic names help people learn opcodes before they read long manual pages about every register.",
+    "The private key is in /etc/ssl/private/shop.key; backup codes live on node20-test1.",
     "Use sk-lf-... from the vault; AKIAIOSFODNN7EXAMPLE stands in the docs.",
 )
 
