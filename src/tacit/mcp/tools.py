@@ -309,7 +309,7 @@ TOOLS: tuple[Tool, ...] = (
         title="Add a memory",
         about="Remember one statement for later sessions, as soon as it is settled: what the user decided, prefers or"
         " corrected, a fix that worked, what a file is for. Without `when` it is found only by its words; without"
-        " `user_words` it waits for the user. Never secrets, never what the code itself says.",
+        " `user_words` it is your own note, unconfirmed and for this project only. Never secrets, never what the code itself says.",
         takes=ask.AddOne,
         gives=say.CHANGES,
         answer=add,
