@@ -28,6 +28,7 @@ _CLAUSE = re.compile(r"[,;:]\s+|\s+[-\u2013\u2014]{1,2}\s+")
 _CONTRACTIONS = tuple((re.compile(written, re.IGNORECASE), meant) for written, meant in (
     (r"\b(do|does|did|is|are|was|were|has|have|had|ca|wo|should|would|could)nt\b", r"\1n't"),
     (r"\bits (?=(?:not?|now|on|in|at|all|just|been|gone|fine|ok|okay|allowed|back|called)\b)", "it's "),
+    (r"\bnow (?=not\b(?! only))", "now, "), (r" (?=(?:and not|und nicht|et non|y no|e non|en niet|e não)\b(?! only| nur))", ", "),
     (r"(?<=\d)\s*\b([ap])\.?m\b\.?", r" \1.m"), ("can't|cannot", "can not"), ("won't", "will not"), ("n't", " not"), ("'re ", " be "), ("'ve ", " have "), ("let's", "lets"), (r"\b([cdjlmnst])'", r"\1e ")))  # fmt: skip
 _NUMBER = re.compile(
     r"^[~<>=\u2264\u2265v#:]*[-+\u2212\u2013]?[$\u20ac\u00a3\u00a5]?[-+\u2212]?\d[\d.,:_/]*(?:%|[^\W\d_]{1,4})?[$\u20ac\u00a3\u00a5]?$"
@@ -683,6 +684,9 @@ class _Comparison:
                 if target is not None and not forms.origin.intersection(keys[at : target[0]]):
                     value, rest = self._thing(clause[target[1] :])
                     yield (*clause[:at], *clause[at + 1 : target[0]], *rest), value, True
+                target = self._target(clause[:at], 1) if at == len(clause) - 1 else None
+                if target is not None:  # "wurde auf 50 erhöht"
+                    yield clause[: target[0]], clause[target[1] : at], True
         for form in forms.back:
             place = _find(keys, form)
             if place is not None:
