@@ -97,9 +97,9 @@ _ABOUT_IT = lazy_regex(
     re.IGNORECASE,
 )
 _CHATTY = lazy_regex(
-    r"(?<=[^\W\d_][\w)\]`'\u2019\"][.!?])(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)(?<!\bca\.)(?<!\beg\.)(?<!\bie\.)(?<!\bcf\.)(?<!\betc\.)(?<!\bbzw\.)(?<!\bevtl\.)(?<!approx\.)(?<!\bincl\.)\s+(?=[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f\u0451]+(?:[ ,:!?]|$))"
+    r"(?<=[^\W\d_][\w)\]`'\u2019\"][.!?])(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)(?<!\bca\.)(?<!\beg\.)(?<!\bie\.)(?<!\bcf\.)(?<!\betc\.)(?<!\bbzw\.)(?<!\bevtl\.)(?<!approx\.)(?<!\bincl\.)\s+(?=[a-z\u00df-\u00f6\u00f8-\u017f\u0430-\u044f\u0451]+(?:[ ,:!?]|$))"
     r"|(?<=\b[A-Z]\.)\s+(?=(?:We|I|Let|The|Always|Never|Please|From|Remember|Also|And|But)\b)|\s+[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?\s+"
-    r"|\s+\.\s+(?=[a-z])|(?<=[\"'\u201d][.!?])\s+(?=[A-Z])"
+    r"|\s+\.\s+(?=[a-z])|(?<=\w\.\.)\s+(?=[a-z])|(?<=[\"'\u201d][.!?])\s+(?=[A-Z])"
     r"|(?<=[\w`)\]][.!?])(?<!\b[a-z]\.)(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)\s+(?=(?:please|always|never|from now|going forward|make sure|don'?t|do not|stop|we|i|remember|whenever|also|then"
     r"|every|all|thanks|btw|can|could|would|should|why|how|what|is|are|do|does|check|look|show|run|fix|add|now|use|keep|no|after|before|in (?:this|our|the)|for|our|nobody|prefer)\b(?:['\u2019](?:ve|re|d|ll|m))?[ ,])"
 )

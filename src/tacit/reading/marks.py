@@ -21,6 +21,8 @@ from tacit.text.tokens import count_words
 
 LEAST_WORDS, MOST_WORDS = 2, 80
 """Words of a statement."""
+_MORE = "more"
+"""Table of the languages that are recognized by their marks alone."""
 _FILLED = re.compile(r"\{(\w+)\}")
 _INVISIBLE = re.compile("[\ufeff\u200b\u2060\u200e\u200f]")
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
@@ -148,9 +150,11 @@ def _table(code: str) -> _Table:
 
 
 def _tables(sentence: str, language: str = "") -> tuple[_Table, ...]:
-    """The tables to read a sentence with: of its own language, else of its prompt's, and in doubt of English."""
+    """The tables to read a sentence with: of the language that its marks are of, its own, else of its prompt's, and in doubt of English."""
     own = natural_language_of(sentence)
     codes = (own,) if own != ENGLISH else (ENGLISH, language or ENGLISH)
+    if _table(_MORE).find("telling", sentence):
+        codes = (_MORE, *codes)
     return tuple(_table(code) for code in dict.fromkeys(codes))
 
 

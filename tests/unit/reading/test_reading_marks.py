@@ -201,6 +201,8 @@ def test_an_order_for_once_is_not_kept() -> None:
         ("it's red not blue", []),
         ("wait no, it's failing not passing", []),
         ("no hang on the bucket is called raw not stage so rerun the import", ["The bucket is called raw not stage"]),
+        ("use uv not pip so rerun the job and keep the old lock file for now", ["Use uv not pip"]),
+        ("the page takes ages.. i like httpx better than requests for anything async so maybe rewrite it?", ["I like httpx better than requests for anything async"]),
         ("our page size is 50 not 20", ["Our page size is 50 not 20"]),
         ("check the import log and also please remember that we never delete a raw file", ["We never delete a raw file"]),
         ("can you look at the log and by the way we don't store phone numbers", ["We don't store phone numbers"]),
@@ -218,6 +220,9 @@ def test_a_statement_stands_by_itself(text: str, contents: list[str]) -> None:
 
 
 BY_LANGUAGE: dict[str, Sequence[str]] = {
+    "it": ("ricordati che il listino \u00e8 al netto dell'IVA", "d'ora in poi usiamo pnpm", "Usa sempre uv, mai pip", "no, la cartella si chiama dati, non data", "Preferisco funzioni piccole", "abbiamo deciso di usare pnpm"),
+    "nl": ("fix de test. onthoud dat het ordernummer niet uniek is", "voortaan tabelnamen in het Engels", "Gebruik altijd uv", "nee, de map heet invoer, niet input", "we hebben besloten dat bedragen hele getallen zijn"),
+    "pl": ("popraw testy. pami\u0119taj \u017ce nazwy trzymamy bez odst\u0119p\u00f3w", "Nigdy nie commituj do main", "Wol\u0119 ma\u0142e modu\u0142y", "nie, baza nazywa si\u0119 faktury, a nie invoices", "nie u\u017cywaj any, tylko unknown"),
     "de": ("Ab jetzt benutzen wir pnpm f\u00fcr alle Pakete, das ist schneller", "Merk dir, dass die Staging-Datenbank atlas hei\u00dft", "Committe niemals direkt auf main, bitte",
            "Wir haben beschlossen, dass Betr\u00e4ge ganze Zahlen sind", "Ich will keine Mocks in den Tests, nimm immer eine echte Datenbank", "Benutze pnpm, nicht npm", "nein, das modul heisst VX9 und nicht VX8", "mein fehler: der ordner hei\u00dft eingang, nicht inbox", "F\u00fcrs n\u00e4chste Mal: die Belegung steht in pins.csv", "Wir nehmen das Feld netto, nicht brutto, das war schon im alten Report falsch"),
     "fr": ("\u00c0 partir de maintenant on utilise pnpm, c'est plus rapide", "Souviens-toi que la base de staging s'appelle atlas", "Ne commite jamais sur main, on a eu des probl\u00e8mes",
@@ -248,7 +253,8 @@ def test_marks_of_every_language_are_read(code: str) -> None:
     "text",
     [
         "Warum benutzen wir immer pnpm?", "Nur f\u00fcr diesen PR: nimm bitte immer npm", "Vielleicht sollten wir nie auf main committen", "Pourquoi on utilise toujours npm ?",
-        "Pour l'instant, utilise toujours npm", "ich merk mir das nie", "nimm hier mal den alten Port, der neue kann nicht mehr", "chez Anna jamais", 'streich das wort "stets" im Titel', "Por ahora usa siempre npm", "Por enquanto use sempre npm", "\u041f\u043e\u043a\u0430 \u0432\u0441\u0435\u0433\u0434\u0430 \u0438\u0441\u043f\u043e\u043b\u044c\u0437\u0443\u0439 npm", "\u8fd9\u6b21\u4e00\u5f8b\u7528 npm",
+        "Pour l'instant, utilise toujours npm", "ich merk mir das nie", "il test non passa mai, perch\u00e9?", "usa npm per ora", "no, non funziona ancora", "gebruik hier even npm", "nee, dat werkt niet", "waarom gebruiken we altijd npm?",
+        "nie, to nie dzia\u0142a", "testy zawsze si\u0119 sypi\u0105", "na razie u\u017cywaj npm, nie pnpm", "ik snap het nooit", "nimm hier mal den alten Port, der neue kann nicht mehr", "chez Anna jamais", 'streich das wort "stets" im Titel', "Por ahora usa siempre npm", "Por enquanto use sempre npm", "\u041f\u043e\u043a\u0430 \u0432\u0441\u0435\u0433\u0434\u0430 \u0438\u0441\u043f\u043e\u043b\u044c\u0437\u0443\u0439 npm", "\u8fd9\u6b21\u4e00\u5f8b\u7528 npm",
         "\u4eca\u56de\u3060\u3051\u306f\u5fc5\u305a npm \u3092\u4f7f\u3063\u3066\u304f\u3060\u3055\u3044", "\uc774\ubc88\uc5d0\ub9cc \ud56d\uc0c1 npm\uc744 \uc368 \uc8fc\uc138\uc694",
     ],
 )  # fmt: skip
