@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from tacit.reading.marks import speaks_marked_language
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.natural_language import ENGLISH, is_plainly_english, natural_language_of
 from tacit.text.tokens import TEXT_WORD
@@ -261,7 +262,11 @@ def other_language(text: str) -> bool:
 def speaks_one_language(text: str) -> bool:
     """Whether all of `text` is in one known language other than English and asks for no translation. Then the user wrote all of it."""
     code = natural_language_of(text)
-    if code == ENGLISH or _TRANSLATES.search(text) or _HANDED_OVER.search(text):
+    if (
+        (code == ENGLISH and not speaks_marked_language(text))
+        or _TRANSLATES.search(text)
+        or _HANDED_OVER.search(text)
+    ):
         return False
     if code in _OTHER_SCRIPTS and any(_is_english_prose(line) for line in text.split("\n")):
         return False

@@ -153,7 +153,7 @@ def _tables(sentence: str, language: str = "") -> tuple[_Table, ...]:
     """The tables to read a sentence with: of the language that its marks are of, its own, else of its prompt's, and in doubt of English."""
     own = natural_language_of(sentence)
     codes = (own,) if own != ENGLISH else (ENGLISH, language or ENGLISH)
-    if _table(_MORE).find("telling", sentence):
+    if speaks_marked_language(sentence):
         codes = (_MORE, *codes)
     return tuple(_table(code) for code in dict.fromkeys(codes))
 
@@ -185,6 +185,11 @@ def is_reported(sentence: str) -> bool:
 def is_requirement(sentence: str) -> bool:
     """Whether a sentence says what a thing must be, not what the reader must do."""
     return any(table.find("requirement", _bare(sentence, table)) for table in _tables(sentence))
+
+
+def speaks_marked_language(text: str) -> bool:
+    """Whether a text is in a language that is recognized by its marks alone."""
+    return _table(_MORE).find("telling", text) is not None
 
 
 def takes_back(sentence: str) -> bool:

@@ -221,7 +221,7 @@ def test_a_statement_stands_by_itself(text: str, contents: list[str]) -> None:
 
 BY_LANGUAGE: dict[str, Sequence[str]] = {
     "it": ("ricordati che il listino \u00e8 al netto dell'IVA", "d'ora in poi usiamo pnpm", "Usa sempre uv, mai pip", "no, la cartella si chiama dati, non data", "Preferisco funzioni piccole", "abbiamo deciso di usare pnpm"),
-    "nl": ("fix de test. onthoud dat het ordernummer niet uniek is", "voortaan tabelnamen in het Engels", "Gebruik altijd uv", "nee, de map heet invoer, niet input", "we hebben besloten dat bedragen hele getallen zijn"),
+    "nl": ("draai de proef. onthoud dat het ordernummer niet uniek is", "voortaan tabelnamen in het Engels", "Gebruik altijd uv", "nee, de map heet invoer, niet input", "we hebben besloten dat bedragen hele getallen zijn"),
     "pl": ("popraw testy. pami\u0119taj \u017ce nazwy trzymamy bez odst\u0119p\u00f3w", "Nigdy nie commituj do main", "Wol\u0119 ma\u0142e modu\u0142y", "nie, baza nazywa si\u0119 faktury, a nie invoices", "nie u\u017cywaj any, tylko unknown"),
     "de": ("Ab jetzt benutzen wir pnpm f\u00fcr alle Pakete, das ist schneller", "Merk dir, dass die Staging-Datenbank atlas hei\u00dft", "Committe niemals direkt auf main, bitte",
            "Wir haben beschlossen, dass Betr\u00e4ge ganze Zahlen sind", "Ich will keine Mocks in den Tests, nimm immer eine echte Datenbank", "Benutze pnpm, nicht npm", "nein, das modul heisst VX9 und nicht VX8", "mein fehler: der ordner hei\u00dft eingang, nicht inbox", "F\u00fcrs n\u00e4chste Mal: die Belegung steht in pins.csv", "Wir nehmen das Feld netto, nicht brutto, das war schon im alten Report falsch"),
