@@ -417,7 +417,8 @@ class _Comparison:
         words = self._without_now(words)
         for form in self.forms.instead:
             if at := _find(_keys(words), form):
-                words = (*words[:at], *self._thing(words[at + len(form) :])[1])
+                before = words[: at - 1] if words[at - 1].key == _COMMA else words[:at]
+                words = (*before, *self._thing(words[at + len(form) :])[1])
         verb = next((at for at, word in enumerate(words) if word.key in self.forms.moves), None)
         for gone, rest, come in self._moved_from(words, verb) if verb is not None else ():
             words = (*rest, *come) if gone else words
