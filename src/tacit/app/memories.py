@@ -10,6 +10,7 @@ from tacit.app.projects import Projects
 from tacit.app.reasons import change_text
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.branches.marks import ended_for, replaced_on_branch
+from tacit.capture.marks import kind_of
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import checked_text, clean_trigger, offset_at, refuse_long, secrets_in, words_of
 from tacit.capture.relate import link_entities
@@ -31,7 +32,6 @@ from tacit.model.scope import UNIVERSAL, Scope, ScopeKind, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
 from tacit.ports.store import ProjectRecord
-from tacit.reading.marks import kind_of
 from tacit.reading.memory_vectors import memory_vectors
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.redact import TextRedactor

@@ -1,7 +1,7 @@
 """Whether a person means a sentence of a prompt, and means it to last. In: the sentences of prompts. Out: why not, or "".
 
 One judgment for what a prompt teaches and for what an agent quotes of it: words that are pasted, asked, doubted, another person's, taken
-back, for once, mocked or about another project are no rule of the user's. What a sentence marks as lasting is for `reading.marks`. Pure.
+back, for once, mocked or about another project are no rule of the user's. What a sentence marks as lasting is for `capture.marks`. Pure.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from tacit.capture.marks import is_doubtful, is_one_off, is_question, is_reported, takes_back
 from tacit.capture.prose import Sentence, spoken_sentences
 from tacit.capture.voice import names_source
-from tacit.reading.marks import is_doubtful, is_one_off, is_question, is_reported, takes_back
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import stems
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from tacit.reading.marks import speaks_marked_language
+from tacit.capture.marks import speaks_marked_language
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.natural_language import ENGLISH, is_plainly_english, natural_language_of
 from tacit.text.tokens import TEXT_WORD

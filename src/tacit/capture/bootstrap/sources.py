@@ -18,13 +18,13 @@ from tacit.capture.bootstrap.history import read_history
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
 from tacit.capture.bootstrap.markdown import RuleLine, read_rules
 from tacit.capture.bootstrap.readme import read_readme
+from tacit.capture.marks import kind_of
 from tacit.capture.wording import rule_like
 from tacit.errors import InvalidPayload
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.trigger import GREATEST_BREADTH
-from tacit.reading.marks import kind_of
 from tacit.reading.trigger import make_trigger
 from tacit.session.projects import git_at
 from tacit.text.decoding import decode_text

@@ -1,6 +1,6 @@
 """What the user marks as lasting in a prompt, found in real time. In: prompt text. Out: statements.
 
-Reads the sentences that the user speaks in their own voice with `reading.marks`. Questions, one-off orders, quotations and pasted
+Reads the sentences that the user speaks in their own voice with `capture.marks`. Questions, one-off orders, quotations and pasted
 matter stay out. Never reads files, never calls a model.
 """
 
@@ -10,9 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.capture.meant import why_not_earnest, why_not_own
-from tacit.capture.prose import Sentence, hide_quotes, pasted_document, show_quotes, spoken_sentences
-from tacit.reading.marks import (
+from tacit.capture.marks import (
     Marked,
     goes_on,
     is_one_off,
@@ -22,6 +20,8 @@ from tacit.reading.marks import (
     only_marks,
     read_marked,
 )
+from tacit.capture.meant import why_not_earnest, why_not_own
+from tacit.capture.prose import Sentence, hide_quotes, pasted_document, show_quotes, spoken_sentences
 from tacit.text.natural_language import natural_language_of
 
 _OUTRIGHT = frozenset({"remember", "remember_last", "label", "marked beside it"})

@@ -81,7 +81,7 @@ class _Table:
     """The compiled table of one language; a key that it does not have matches nothing."""
 
     def __init__(self, code: str) -> None:
-        raw = tomllib.loads((files("tacit.reading") / "marks.toml").read_text("utf-8"))[code]
+        raw = tomllib.loads((files("tacit.capture") / "marks.toml").read_text("utf-8"))[code]
         self._texts = {key: value.replace("\n", "") for key, value in raw.items() if isinstance(value, str)}
         joined = self._texts.get("and", "(?!)")
         self._texts["start"] = (
