@@ -196,7 +196,8 @@ def wait_until_replaced(sandbox):
     end = time.monotonic() + 90
     while OLD in (found := sandbox.contents()) and time.monotonic() < end:
         time.sleep(0.3)
-    assert NEW in found
+    # The user's own sentence is stored, with its reason.
+    assert any(text.startswith(NEW) for text in found)
     assert OLD not in found
 
 
