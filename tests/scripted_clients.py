@@ -56,7 +56,7 @@ def refuse(status, said):
         print(json.dumps({"error": {"code": status, "message": said}}))
 
 if how == "answers":
-    learnings = [line.partition("Note well: ")[2] for line in text.splitlines() if "Note well: " in line]
+    learnings = [line.partition("Worth knowing: ")[2] for line in text.splitlines() if "Worth knowing: " in line]
     answer(json.dumps({"learnings": learnings}))
 elif how == "writes up":
     lock = os.path.join(folder, "running")
@@ -74,7 +74,7 @@ elif how == "writes up":
         os.remove(lock)
         sys.exit(0)
     messages = json.loads(text.partition("\nMessages:\n")[2])
-    notes = [(one["message"], line) for one in messages for line in one["text"].splitlines() if line.startswith("Note well: ")]
+    notes = [(one["message"], line) for one in messages for line in one["text"].splitlines() if line.startswith("Worth knowing: ")]
     answer(json.dumps({"statements": [{"content": line.partition(": ")[2].rstrip("."), "kind": "fact", "message": number, "quote": line,
           "when": [], "confidence": 0.8, "fates": []} for number, line in notes]}))
     if os.path.exists(lock):

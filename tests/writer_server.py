@@ -1,6 +1,6 @@
 """A model server on the loopback for writers: OpenAI's chat completions and Anthropic's messages, as strict as theirs.
 
-In: requests. Out: what a model that notes "Note well: ..." would answer, or what `replies` says first. A request that the real
+In: requests. Out: what a model that notes "Worth knowing: ..." would answer, or what `replies` says first. A request that the real
 API would refuse is refused with 400, so that no test passes on a shape that only we understand.
 """
 
@@ -107,9 +107,13 @@ def text_of(content: str | list[dict[str, Any]]) -> str:
 
 
 def learnings(question: str) -> list[Any]:
-    """What the model makes of a question: every "Note well: ..." of the user, as the first kind."""
+    """What the model makes of a question: every "Worth knowing: ..." of the user, as the first kind."""
     if "\nMessages:\n" not in question:
-        return [line.partition("Note well: ")[2] for line in question.splitlines() if "Note well: " in line]
+        return [
+            line.partition("Worth knowing: ")[2]
+            for line in question.splitlines()
+            if "Worth knowing: " in line
+        ]
     kind = question.partition("\n- ")[2].partition("\n")[0].partition(":")[0]
     messages = json.loads(question.partition("\nMessages:\n")[2])
     return [
@@ -123,7 +127,7 @@ def learnings(question: str) -> list[Any]:
         for one in messages
         if one["role"] == "user"
         for line in one["text"].split("\n")
-        if line.startswith("Note well: ")
+        if line.startswith("Worth knowing: ")
     ]
 
 

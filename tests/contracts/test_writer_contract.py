@@ -29,7 +29,9 @@ class NotesLines(FakeWriter):
 
     def write(self, request: WriterRequest) -> WriterAnswer:
         lines = [
-            line.partition("Note well: ")[2] for line in request.user.splitlines() if "Note well: " in line
+            line.partition("Worth knowing: ")[2]
+            for line in request.user.splitlines()
+            if "Worth knowing: " in line
         ]
         self._answers = [
             WriterAnswer(text=json.dumps({"learnings": lines}), model="fake", tokens_in=9, tokens_out=9)
@@ -56,7 +58,7 @@ def writer(request: pytest.FixtureRequest, tmp_path) -> Iterator[Writer]:
 
 def test_answers_with_an_object_that_fits_and_says_what_it_cost(writer: Writer) -> None:
     assert writer.name
-    answer = writer.write(request_for("Hello.\nNote well: ports are read from the environment.\nBye."))
+    answer = writer.write(request_for("Hello.\nWorth knowing: ports are read from the environment.\nBye."))
     assert json.loads(answer.text) == {"learnings": ["ports are read from the environment."]}
     assert answer.model
     assert min(answer.tokens_in, answer.tokens_out) > 0
@@ -75,14 +77,14 @@ def test_answers_with_text_where_no_schema_is_given(writer: Writer) -> None:
     ids=["empty", "surrogate", "nul", "brackets", "unicode", "slash", "bang", "at", "long"],
 )  # fmt: skip
 def test_any_text_will_do(writer: Writer, text: str) -> None:
-    answer = writer.write(request_for(f"{text}\nNote well: mail goes to ops@example.org"))
+    answer = writer.write(request_for(f"{text}\nWorth knowing: mail goes to ops@example.org"))
     assert json.loads(answer.text) == {"learnings": ["mail goes to ops@example.org"]}
 
 
 @pytest.mark.parametrize("stable", [0, 7, 10_000])
 def test_a_beginning_that_stays_the_same_changes_no_answer(writer: Writer, stable: int) -> None:
     request = replace(
-        request_for("Hello.\nNote well: ports are read from the environment.\nBye."), stable_chars=stable
+        request_for("Hello.\nWorth knowing: ports are read from the environment.\nBye."), stable_chars=stable
     )
     assert json.loads(writer.write(request).text) == {"learnings": ["ports are read from the environment."]}
 
@@ -90,7 +92,7 @@ def test_a_beginning_that_stays_the_same_changes_no_answer(writer: Writer, stabl
 def test_threads_get_their_own_answers(writer: Writer) -> None:
     texts = [f"port {n} is free" for n in range(4)]
     with ThreadPoolExecutor(max_workers=2) as pool:
-        answers = list(pool.map(lambda text: writer.write(request_for(f"Note well: {text}")).text, texts))
+        answers = list(pool.map(lambda text: writer.write(request_for(f"Worth knowing: {text}")).text, texts))
     assert [json.loads(answer)["learnings"] for answer in answers] == [[text] for text in texts]
 
 
@@ -102,7 +104,7 @@ def test_the_shipped_fake_fails_as_told_and_notes_what_a_session_marks() -> None
         fake.write(request_for("x"))
     assert caught.value.reason == "refused"
     assert fake.write(request_for("x")).text == "{}"
-    messages = json.dumps([{"message": 3, "role": "user", "text": "Hm. Note well: tests come first."}])
+    messages = json.dumps([{"message": 3, "role": "user", "text": "Hm. Worth knowing: tests come first."}])
     answer = fake.write(request_for(f"Kinds:\n- decision: what was decided\n\nMessages:\n{messages}"))
     (found,) = json.loads(answer.text)["statements"]
     assert (found["content"], found["kind"], found["message"]) == ("tests come first", "decision", 3)

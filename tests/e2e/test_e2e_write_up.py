@@ -14,7 +14,7 @@ from scripted_clients import ScriptedClient
 
 pytestmark = pytest.mark.slow
 
-NOTE = "Note well: invoices of the {} shop are archived after ninety days."
+NOTE = "Worth knowing: invoices of the {} shop are archived after ninety days."
 
 
 class Desk(Machine):
@@ -149,7 +149,7 @@ def test_past_sessions_are_offered_with_an_estimate_and_sent_only_when_the_user_
     assert "1 request, about" in said
     assert "Nothing was sent" in said
     assert not desk.client.calls
-    other = str(transcript_of(desk, "blue", "Note well: the export job runs on the reporting host."))
+    other = str(transcript_of(desk, "blue", "Worth knowing: the export job runs on the reporting host."))
     said = desk.tacit("import", "transcripts", other, "--write-up", "--yes").stdout
     assert said.count("1 memory learned") == 2
     assert desk.told["asked"] == 2

@@ -30,7 +30,7 @@ recall:
 """
 TEACHES = (
     "We agreed with the platform team that invoices over ten thousand need a second approval, so the exporter splits them.\n"
-    "Note well: The exporter splits invoices over ten thousand for the second approval."
+    "Worth knowing: The exporter splits invoices over ten thousand for the second approval."
 )
 RULE = "Always run ruff before every commit."
 WAITS = "The gateway is restarted with `make gateway`."

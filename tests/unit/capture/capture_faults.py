@@ -53,7 +53,7 @@ FIRST = (
     + call(2, "Bash", {"command": "make check"}, "Error: cannot find module yaml")
     + line(
         "user",
-        "We decided to use Postgres for the job queue. Note well: the worker pool restarts every night at two.",
+        "We decided to use Postgres for the job queue. Worth knowing: the worker pool restarts every night at two.",
         3,
     )
 )

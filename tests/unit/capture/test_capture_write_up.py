@@ -815,7 +815,7 @@ def wait_for_write_ups(engine):
 def test_a_finished_session_is_written_up_and_status_tells_what_it_cost(engine, tmp_path):
     (tmp_path / "shop").mkdir()
     hand_over(
-        engine, "Note well: invoices are archived after ninety days.", "Fine.", cwd=str(tmp_path / "shop")
+        engine, "Worth knowing: invoices are archived after ninety days.", "Fine.", cwd=str(tmp_path / "shop")
     )
     assert engine.capture_pending().failed == 0
     wait_for_write_ups(engine)
@@ -830,7 +830,9 @@ def test_a_finished_session_is_written_up_and_status_tells_what_it_cost(engine, 
 
 def test_runs_at_once_ask_once_for_each_session(engine):
     for name in "abcde":
-        hand_over(engine, f"Note well: invoices of {name * 4} are archived after ninety days.", session=name)
+        hand_over(
+            engine, f"Worth knowing: invoices of {name * 4} are archived after ninety days.", session=name
+        )
     with ThreadPoolExecutor(max_workers=3) as pool:
         list(pool.map(lambda _: engine.capture_pending(), range(3)))
     wait_for_write_ups(engine)
@@ -839,9 +841,11 @@ def test_runs_at_once_ask_once_for_each_session(engine):
 
 
 def test_an_import_of_the_past_is_written_up_only_when_the_user_says_so(engine, tmp_path):
-    said = [{"role": "user", "content": "Note well: pages are cached for an hour by the proxy."}]
+    said = [{"role": "user", "content": "Worth knowing: pages are cached for an hour by the proxy."}]
     (tmp_path / "old.json").write_text(json.dumps({"session_id": "o", "messages": said}))
-    said = [{"role": "user", "content": "Note well: invoices are archived after ninety days in the vault."}]
+    said = [
+        {"role": "user", "content": "Worth knowing: invoices are archived after ninety days in the vault."}
+    ]
     (tmp_path / "other.json").write_text(json.dumps({"session_id": "p", "messages": said}))
     engine.backfill(engine.transcripts(cwd="", paths=[tmp_path / "old.json"]))
     assert engine.status().extractor.waiting == 0
@@ -858,7 +862,7 @@ def test_an_import_of_the_past_is_written_up_only_when_the_user_says_so(engine, 
 
 
 def test_a_session_that_was_learned_from_before_can_be_written_up_later_and_only_once(engine, tmp_path):
-    said = [{"role": "user", "content": "Note well: pages are cached for an hour by the proxy."}]
+    said = [{"role": "user", "content": "Worth knowing: pages are cached for an hour by the proxy."}]
     path = tmp_path / "old.json"
     path.write_text(json.dumps({"session_id": "o", "messages": said}))
 

@@ -33,7 +33,7 @@ def asking(text: str) -> WriterRequest:
 
 
 OWN = {"openai": openai_answer, "anthropic": anthropic_answer}
-ASKED = asking("Note well: tests come first.")
+ASKED = asking("Worth knowing: tests come first.")
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 
 
@@ -95,7 +95,7 @@ def test_no_secret_leaves(server: WriterServer, made: Callable[..., Writer], pro
 def test_the_part_that_stays_the_same_is_marked_for_the_cache_where_the_api_wants_that(
     server: WriterServer, made: Callable[..., Writer]
 ) -> None:
-    stable, rest = "Memories:\n1. ports are free\n", "Note well: tests come first."
+    stable, rest = "Memories:\n1. ports are free\n", "Worth knowing: tests come first."
     request = replace(asking(stable + rest), stable_chars=len(stable))
     for provider in ("openai", "anthropic"):
         server.replies.append(Reply(body=json.dumps(OWN[provider]({"learnings": []}))))

@@ -1,4 +1,4 @@
-"""A writer for tests and trials. In: a request. Out: the answers it was made with, or the user's lines that begin with "Note well:"."""
+"""A writer for tests and trials. In: a request. Out: the answers it was made with, or the user's lines that begin with "Worth knowing:"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MODEL = "fake"
 
 
 class FakeWriter:
-    """Gives its answers one a call; without any, notes what the user's messages mark with "Note well: ...". A token is a word."""
+    """Gives its answers one a call; without any, notes what the user's messages mark with "Worth knowing: ...". A token is a word."""
 
     name = "fake-writer@1"
 
@@ -65,5 +65,5 @@ def _notes(question: str) -> list[dict[str, object]]:
         }
         for message in messages
         for sentence in split_sentences(str(message.get("text")))
-        if message.get("role") == "user" and sentence.startswith("Note well: ")
+        if message.get("role") == "user" and sentence.startswith("Worth knowing: ")
     ]
