@@ -70,7 +70,7 @@ def test_claude_code_is_nudged_once_and_what_it_stores_comes_at_the_action(sandb
     commit = CallTool(name="Bash", input={"command": "git commit --allow-empty -m one"})
     add = CallTool(name=f"{PREFIX}memory_add", input=ADDED)
     # A model takes seconds to answer; in them the daemon looks at the message, beside the turn.
-    think = CallTool(name="Bash", input={"command": "sleep 3"})
+    think = CallTool(name="Bash", input={"command": "sleep 6"})
     sandbox.stub.script.append(
         Reply(when="second approval", answers=(think, commit, add, commit, Say(text="done")))
     )
