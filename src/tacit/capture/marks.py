@@ -21,6 +21,8 @@ from tacit.text.tokens import count_words
 
 LEAST_WORDS, MOST_WORDS = 2, 80
 """Words of a statement."""
+MOST_CHARS, MOST_STARTS, WINDOW = 4000, 12, 400
+"""What is looked at, so that a prompt without punctuation costs little: characters of a sentence, clauses in it, characters of each."""
 _MORE = "more"
 """Table of the languages that are recognized by their marks alone."""
 _FILLED = re.compile(r"\{(\w+)\}")
@@ -247,7 +249,7 @@ def read_marked(sentence: str, *, marked: bool = False, language: str = "") -> M
         marked: a mark for it stands in a sentence beside it.
         language: of the prompt that it stands in.
     """
-    if _TO_FORGET.match(sentence):
+    if len(sentence) > MOST_CHARS or _TO_FORGET.match(sentence):
         return None
     # "The word 'always'" only mentions a mark.
     masked = _MENTIONED.sub(lambda word: "x" * len(word[0]), sentence)
@@ -356,14 +358,14 @@ def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
 
 def _behind_order(body: str, table: _Table) -> str:
     """What stands behind an order or a question of its own that a conjunction joins to a mark, without what it asks for at once."""
-    for at in table.find_starts(body):
-        head, said = body[:at], _bare(body[at:], table)
+    for at in table.find_starts(body)[:MOST_STARTS]:
+        head, said = body[:at], _bare(body[at : at + WINDOW], table)
         joined = head.rstrip()[-1:].isalpha()
         if joined and (table.opens("question", head) or table.opens("order", head)) and (
             table.find("from_now", said) or table.remember.match(said) or table.opens("dont", said)
-            or table.opens("by_the_way", body[at:])
+            or table.opens("by_the_way", body[at : at + WINDOW])
         ):  # fmt: skip
-            return _behind_order(said, table)
+            return _behind_order(_bare(body[at:], table), table)
     return table.of("at_once").sub("", body)
 
 
