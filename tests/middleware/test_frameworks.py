@@ -69,7 +69,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tacit]:
 
 
 def tell(memory: Tacit) -> None:
-    memory.remember(LINT, when="commit")
+    memory.remember(LINT, kind="guideline", when="commit")
     memory.remember(OSLO)
     memory.remember(BILLING, when="path:src/billing.py")
     for house in range(12):
@@ -279,7 +279,7 @@ def test_an_agent_in_a_tool_of_another_has_a_session_of_its_own(tmp_path: Path) 
     from tacit.middleware.langchain import MemoryMiddleware
 
     with Tacit.open(tmp_path / "home", cwd=tmp_path) as memory:
-        memory.remember(LINT, when="commit")
+        memory.remember(LINT, kind="guideline", when="commit")
         with agent("langchain", memory) as (driver, model):
             model.script[:] = [
                 Reply(when="expert", answers=(CallTool(name="ask"), Say(text="outer"))),
