@@ -61,42 +61,43 @@ def _both_hold(rows: Sequence[Row]) -> Iterator[Judged]:
         yield row, "wrongly ended" if found else "both hold", found
 
 
-_RIGHT = frozenset({"whole", "silent", "ends", "both hold"})
+RIGHT = frozenset({"whole", "silent", "ends", "both hold"})
+
+
+def judged(name: str) -> dict[str, list[Judged]]:
+    """What came of each row of the set `name`, `dev` or `held`, by part."""
+
+    def read(part: str) -> Any:
+        return json.loads((DATA / f"{part}_{name}.json").read_text("utf-8"))
+
+    pairs = read("replacement")
+    return {
+        "marks": list(_marks(read("marks"))),
+        "one-off": list(_one_off(read("oneoff"))),
+        "replacements": list(_replacements(pairs["replacements"])),
+        "both hold": list(_both_hold(pairs["both_hold"])),
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the figures of one set."""
     parser = argparse.ArgumentParser(prog="python -m tacit_evals.statements", description=__doc__)
     parser.add_argument("--set", choices=("dev", "held"), default="dev")
-    parser.add_argument(
-        "--misses", action="store_true", help="print each row that came out wrong; never for the held set"
-    )
+    parser.add_argument("--misses", action="store_true", help="print each row of dev that came out wrong")
     given = parser.parse_args(arguments)
-
-    def read(name: str) -> Any:
-        return json.loads((DATA / f"{name}_{given.set}.json").read_text("utf-8"))
-
-    pairs = read("replacement")
-    parts = {
-        "marks": _marks(read("marks")),
-        "one-off": _one_off(read("oneoff")),
-        "replacements": _replacements(pairs["replacements"]),
-        "both hold": _both_hold(pairs["both_hold"]),
-    }
-    for name, outcomes in parts.items():
-        judged = list(outcomes)
-        counts = Counter(how for _, how, _ in judged)
+    for part, rows in judged(given.set).items():
+        counts = Counter(how for _, how, _ in rows)
         print(
-            f"{name}: "
+            f"{part}: "
             + ", ".join(f"{how} {count}" for how, count in counts.most_common())
-            + f" of {len(judged)}"
+            + f" of {len(rows)}"
         )
-        languages = Counter(str(row.get("lang", "?")) for row, _, _ in judged)
-        right = Counter(str(row.get("lang", "?")) for row, how, _ in judged if how in _RIGHT)
+        languages = Counter(str(row.get("lang", "?")) for row, _, _ in rows)
+        right = Counter(str(row.get("lang", "?")) for row, how, _ in rows if how in RIGHT)
         print("  " + ", ".join(f"{code} {right[code]}/{count}" for code, count in languages.most_common()))
         if given.misses and given.set == "dev":
-            for row, how, found in judged:
-                if how not in _RIGHT:
+            for row, how, found in rows:
+                if how not in RIGHT:
                     print(f"  {how}: {json.dumps(row, ensure_ascii=False)} -> {found}")
     return 0
 

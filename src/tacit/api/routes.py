@@ -105,12 +105,14 @@ def _serve(
 ) -> Callable[[Request], Awaitable[Response]]:
     names = _NAMES.findall(endpoint.path)
 
-    def work(request: Request, body: bytes, waits: Callable[[], bool]) -> Answer[Any]:
+    def work(request: Request, body: bytes, gone: asyncio.Future[Any] | None) -> Answer[Any]:
         checked = _checked(request, body, endpoint)
         # Those of its own path: the route that this one is mounted below may have some, too.
         values = {name: str(request.path_params[name]) for name in names}
         _check_path(values)
-        at = replace(process, values=values, speaker=admitted(request, checked), waits=waits)
+        at = replace(process, values=values, speaker=admitted(request, checked))
+        if gone is not None:
+            at = replace(at, waits=lambda: not gone.done())
         with matching(endpoint, engine, at, request.headers):
             if not endpoint.names_change:
                 return _encoded(endpoint.handler(engine, at, checked), endpoint, checked)
@@ -129,15 +131,11 @@ def _serve(
         gone: asyncio.Future[Any] | None = None
         try:
             body = b"" if endpoint.reads == "query" else await _body(request, endpoint.max_bytes)
-            if endpoint.ahead:  # what its client did not wait for does not count as given
-                gone = asyncio.ensure_future(
-                    request.receive()
-                )  # nothing but the end of the connection can follow
-            left = gone.done if gone else _stays
+            if endpoint.ahead:
+                # What the client did not wait for does not count as given. Behind the body only the end of the connection can follow.
+                gone = asyncio.ensure_future(request.receive())
             answer = await run(
-                lambda: once.answered(
-                    endpoint, request, body, lambda: work(request, body, lambda: not left())
-                )
+                lambda: once.answered(endpoint, request, body, lambda: work(request, body, gone))
             )
             return _response(answer)
         except TacitError as error:

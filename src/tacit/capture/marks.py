@@ -45,12 +45,6 @@ _CLAUSE_END = re.compile(
     r"\s*[;!?\u2014\u2013\u3002\uff0c\uff1b]|(?<!this)(?<!following)\s*:|,\s|\s-+\s|\.{2,}|\.\s|\s\(|\s(?:because|since|cause|otherwise|so that|weil|sonst|parce|car|porque|потому)(?!\w)",
     re.IGNORECASE,
 )
-_TO_FORGET = re.compile(
-    r"^\W*(?:[\w'’]+[\s,]+){0,4}?(?<!t )(?<!t, )(?<!never )(?<!not )(?:(?:forget|unlearn|disregard)(?: about)? that|vergiss,? dass|vergesst,? dass|oublie[sz]? qu['’e]"
-    r"|olvid[ae]n?(?:te)?(?: de)? que|dimentica(?:re)?(?: di)? che|esque[cç]\w*(?: de)? que|vergeet dat|zapomnij,? że)\s*(?:we|wir|on|i|you|ich|nous|noi|nós|wij|the|our)?\b(?![,.!])",
-    re.IGNORECASE,
-)
-"""Asks to forget what the rest of the sentence says: no rule of it is stated."""
 _KINDS = (
     ("decided", "decision"), ("prefer", "preference"), ("never", "anti_pattern"), ("dont_instead", "anti_pattern"),
     ("dont", "anti_pattern"), ("always", "preference"), ("told", "correction"), ("use_not", "correction"),
@@ -249,7 +243,7 @@ def read_marked(sentence: str, *, marked: bool = False, language: str = "") -> M
         marked: a mark for it stands in a sentence beside it.
         language: of the prompt that it stands in.
     """
-    if len(sentence) > MOST_CHARS or _TO_FORGET.match(sentence):
+    if len(sentence) > MOST_CHARS:
         return None
     # "The word 'always'" only mentions a mark.
     masked = _MENTIONED.sub(lambda word: "x" * len(word[0]), sentence)
@@ -312,6 +306,8 @@ def _asks(table: _Table, body: str) -> bool:
 
 def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
     body = _behind_order(_bare(sentence, table), table)
+    if table.opens("to_forget", body):
+        return None
     # "Forget that, never use X": what takes the sentence before it back says something else behind it, or nothing.
     body = (
         table.of("retract").sub("", body, count=1).lstrip(" ,;:.!-") if table.opens("retract", body) else body
@@ -424,7 +420,7 @@ def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: i
     """The statement `text`, unless `said`, the words that count, is for once, doubted, another's or says nothing by itself."""
     before, clause = _clause(said, at)
     head = before + clause
-    # "Remember that it might fail now" is marked all the same.
+    # An outright mark counts in spite of doubt: "remember that it might fail now".
     weak = name not in ("remember", "remember_last", "label")
     today = table.of("today").search(said, len(before)) if weak and name != "from_now" else None
     if table.find("one_off", said) or (today and today.start() < len(head)):

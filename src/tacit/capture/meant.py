@@ -49,7 +49,7 @@ _BACK = lazy_regex(
     r"|vergiss (?:das|es)\b(?! nicht)|streich das|nehme? (?:das|es) zur\u00fcck|kommando zur\u00fcck|oublie[sz]? (?:\u00e7a|cela|ce que)|laisse[sz]? tomber)\b",
     re.IGNORECASE,
 )
-"""Takes back what was said, wherever it stands."""
+"""Words that take back what was said before, anywhere in a sentence."""
 _ASKS_OR_SOLVED = lazy_regex(
     r"\?\s*$|\b(?:works?|working|fixed|found|solved|figured|got it|later|geht|l\u00e4uft|klappt|gefunden|gel\u00f6st|sp\u00e4ter|marche|trouv\u00e9|r\u00e9gl\u00e9|plus tard)\b",
     re.IGNORECASE,

@@ -315,10 +315,10 @@ class Reconciler:
         changes: list[Change] = []
         links: list[Relation] = []
         for item in items:
-            stated_here = _carried(item)
+            stated_now = item.memory if isinstance(item, Supersede) else item
             near = (
-                self._neighbours(stated_here, vectors, current, gone, beside.get(stated_here.id, ()))
-                if isinstance(item, Memory | Supersede) and stated_here
+                self._neighbours(stated_now, vectors, current, gone, beside.get(stated_now.id, ()))
+                if isinstance(stated_now, Memory)
                 else []
             )
             if isinstance(item, Memory):

@@ -236,7 +236,7 @@ def _tool_input(fields: Fields) -> Fields:
 
 
 def _subagent(fields: Fields, event: str, at_ms: int) -> SubagentStarted | MessageEnded | None:
-    # The host's own agents, the two of a compaction, have no type.
+    # Claude Code's own agents, such as the one that writes the summary of a compaction, have no type: they get no memory.
     return subagent_signal(fields, event, at_ms) if fields.identifier("agent_type") else None
 
 

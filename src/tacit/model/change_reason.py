@@ -23,7 +23,7 @@ class ChangeCause(StrEnum):
     FORGOTTEN = "forgotten"
     """`detail`: why, in the words of who ended it."""
     FORGOTTEN_BY_AGENT = "forgotten_by_agent"
-    """`detail`: why, in the agent's words; `terms`: the session of the agent, where it is known."""
+    """`detail`: why, in the agent's words. `terms`: the session (host/id) that the agent worked in; empty if it is not known."""
     REPLACED_BY_USER = "replaced_by_user"
     NOT_USEFUL = "not_useful"
     DELETED_FROM_EXPORT = "deleted_from_export"

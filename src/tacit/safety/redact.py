@@ -330,7 +330,7 @@ def pieces_near(text: str, words: Sequence[str], reach: tuple[int, int]) -> list
     Args:
         text: any text; lines end with a newline.
         words: without newlines.
-        reach: how many lines that are not blank belong to a line with a word, before and after it; blank ones between come along.
+        reach: how many lines before and after a line that holds a word are looked at with it. Blank lines between them are not counted.
     """
     lower = text.lower()
     if len(text) < SHORT or len(lower) != len(text):  # some letters are two in lower case

@@ -1,4 +1,4 @@
-"""Decides whether two statements are the same. In: two texts. Out: yes or no.
+"""Decides whether two statements are the same, or one says the other and more. In: two texts. Out: yes or no.
 
 "The same" means equal text, apart from the Unicode form, blanks, punctuation at the end, and the case of the first letter. Signs, operators,
 units, paths, flags, emoji, negations and the case of every other letter count, in every language. Similarity never decides identity.
@@ -6,11 +6,26 @@ units, paths, flags, emoji, negations and the case of every other letter count, 
 
 from __future__ import annotations
 
+import re
+
 from tacit.model.ids import canonical_text
 
-__all__ = ["canonical_text", "same_statement"]
+__all__ = ["canonical_text", "same_statement", "says_with_more"]
+
+_SENTENCE_END = re.compile(r"(?<=[.!?\u2026;])\s+|\n+")
+"""Splits before small letters, too: people type without capitals, and a piece too many only makes a match stricter."""
 
 
 def same_statement(left: str, right: str) -> bool:
     """Tell whether two statements are the same: whether their canonical texts are equal."""
     return canonical_text(left) == canonical_text(right)
+
+
+def says_with_more(longer: str, shorter: str) -> bool:
+    """Tell whether `longer` holds all of `shorter` as whole sentences, one after the other, and says more."""
+    whole, part = (
+        [canonical_text(sentence) for sentence in _SENTENCE_END.split(text.strip())]
+        for text in (longer, shorter)
+    )
+    starts = range(len(whole) - len(part) + 1)
+    return len(part) < len(whole) and any(whole[start : start + len(part)] == part for start in starts)

@@ -93,7 +93,7 @@ _SENTENCE = re.compile(
 )
 """A period that ends a sentence: not one after an initial or a title such as `Dr.`."""
 _PHRASE = re.compile(r"[A-Z]\w*(?: [\w-]+)+ [a-z][\w-]*$")
-"""Words of which only the first has a capital: "Disable certificate checks" is an order and no name."""
+"""A phrase that begins with a capital and ends in small letters, like "Disable certificate checks": an order, not a person's name."""
 
 
 def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:

@@ -6,7 +6,6 @@ one, and never lets an older statement replace a newer one.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import AGENT_SOURCES, LearnedOn, Memory, Sensitivity, TrustTier
 from tacit.model.trigger import MAKER_RANK, Trigger
 from tacit.safety.trust import may_supersede, most_sensitive
-from tacit.statements.same import canonical_text, same_statement
+from tacit.statements.same import same_statement, says_with_more
 
 MAX_EVIDENCE = 8
 MAX_FILES = 200
@@ -30,8 +29,6 @@ REPEAT_WINDOW_MS = 60_000
 """The same words by the same hand within this are one saying: the answer to the first did not arrive, or the key was hit twice."""
 _HEARD = "session"
 """Source of what capture finds in sessions: the files it names are those of the moment."""
-
-_SENTENCE_END = re.compile(r"(?<=[.!?…;])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,17 +226,10 @@ def _judged(memory: Memory, neighbours: Sequence[Neighbor], judge: Judge) -> lis
 
 
 def _says_with_more(memory: Memory, stored: Memory) -> bool:
-    """Whether `memory` holds `stored` as whole sentences among others, of the same session: the longer reading of one saying stays."""
+    """Whether `memory` says what `stored` says and more, in the same session: the longer reading of one saying stays."""
     mine, theirs = memory.provenance, stored.provenance
-    if not mine.session_id or (mine.host, mine.session_id) != (theirs.host, theirs.session_id):
-        return False
-    whole, part = (
-        [canonical_text(sentence) for sentence in _SENTENCE_END.split(one.content.strip())]
-        for one in (memory, stored)
-    )
-    return len(part) < len(whole) and any(
-        whole[start : start + len(part)] == part for start in range(len(whole) - len(part) + 1)
-    )
+    together = mine.session_id and (mine.host, mine.session_id) == (theirs.host, theirs.session_id)
+    return bool(together) and says_with_more(memory.content, stored.content)
 
 
 def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collection[str]) -> Change:
