@@ -19,9 +19,9 @@ from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 pytestmark = pytest.mark.e2e
 
 KNOWN = "Never push to main without asking"
-RULE = "Commit messages are written in English"
+RULE = "Releases are signed with the key of the build server"
 TEACHES = "Invoices over ten thousand need a second approval, so the exporter has to split them."
-ASKED = f"{TEACHES} Please add that and commit it."
+ASKED = f"{TEACHES} Please add that."
 LATER = "Tag the release and publish it, please."
 ADDED = {
     "content": TEACHES.rstrip("."),
@@ -67,25 +67,20 @@ def test_claude_code_is_nudged_once_and_what_it_stores_comes_at_the_action(sandb
     sandbox.remember(KNOWN, kind="guideline", when="always")
     sandbox.wake_daemon()
     load_tools(sandbox)  # the client lists them when it gets to it
-    commit = CallTool(name="Bash", input={"command": "git commit --allow-empty -m one"})
+    release = CallTool(name="Bash", input={"command": RELEASE})
     add = CallTool(name=f"{PREFIX}memory_add", input=ADDED)
     # A model takes seconds to answer; in them the daemon looks at the message, beside the turn.
-    think = CallTool(name="Bash", input={"command": "sleep 6"})
+    think = CallTool(name="Bash", input={"command": "sleep 4"})
     sandbox.stub.script.append(
-        Reply(when="second approval", answers=(think, commit, add, commit, Say(text="done")))
+        Reply(when="second approval", answers=(think, release, add, release, Say(text="done")))
     )
-    sandbox.stub.script.append(
-        Reply(
-            when="Tag the release",
-            answers=(CallTool(name="Bash", input={"command": RELEASE}), Say(text="done")),
-        )
-    )
+    sandbox.stub.script.append(Reply(when="Tag the release", answers=(release, Say(text="done"))))
 
     sandbox.stub.clear()
     with client.session() as session:
         session.ask("hello")
         assert sandbox.stub.agent_requests[-1].find(START_LINE)
-        sandbox.remember(RULE, kind="guideline", when="commit")  # so that the commit brings a block
+        sandbox.remember(RULE, kind="guideline", when="release")  # the call brings a block, the prompt none
         session.ask(ASKED)
         counts = [nudges(request) for request in sandbox.stub.agent_requests]
         assert counts[-1] == 1, "it stays in the history, once"
@@ -115,19 +110,18 @@ def test_opencode_is_nudged_once_and_what_it_stores_comes_at_the_action(sandbox,
     opencode.install()
     sandbox.wake_daemon()
     sandbox.remember(KNOWN, kind="guideline", when="always")
-    commit = CallTool(
-        name="bash", input={"command": "git commit --allow-empty -m one", "description": "commit"}
-    )
     add = CallTool(name="tacit_memory_add", input=ADDED)
     release = CallTool(name="bash", input={"command": RELEASE, "description": "release"})
-    sandbox.stub.script.append(Reply(when="second approval", answers=(commit, add, commit, Say(text="done"))))
+    sandbox.stub.script.append(
+        Reply(when="second approval", answers=(release, add, release, Say(text="done")))
+    )
     sandbox.stub.script.append(Reply(when="Tag the release", answers=(release, Say(text="done"))))
     with opencode.serve() as server:
         server.prompt(server.create_session(), "hello")
         session = server.create_session()
         server.prompt(session, "hello")
         assert sandbox.stub.agent_requests[-1].find(START_LINE)
-        sandbox.remember(RULE, kind="guideline", when="commit")
+        sandbox.remember(RULE, kind="guideline", when="release")
         server.prompt(session, ASKED)
         assert nudges(sandbox.stub.agent_requests[-1]) == 1
         server.prompt(session, "thanks")
