@@ -72,18 +72,24 @@ class Branches:
         return stand_of(tree) if tree is not None and tree.shared else ()
 
     def moved(self, project: ProjectRecord) -> bool:
-        """Whether another branch was checked out, or the default branch moved, since the last look; False if there was none."""
+        """Whether another branch was checked out, or the default branch moved, since the last look began; False if none did."""
         looked = self._looked.get(project.root)
         return looked is not None and self.stand(project) != looked
 
-    def note(self, root: str, seen: BranchesSeen, stand: tuple[str, ...]) -> None:
-        """Store the result of a look at the work tree at `root`. `stand` is the value of `stand` from before the look."""
+    def begin(self, project: ProjectRecord) -> None:
+        """Note the state of git that a look is about to see, so that what changes during the look counts as moved."""
+        stand = self.stand(project)
+        with self._lock:
+            if len(self._looked) >= MAX_KEPT:
+                self._looked.clear()
+            self._looked[project.root] = stand
+
+    def note(self, root: str, seen: BranchesSeen) -> None:
+        """Store the result of a look at the work tree at `root`."""
         with self._lock:
             if len(self._seen) >= MAX_KEPT:
                 self._seen.clear()
-                self._looked.clear()
             self._seen[root] = seen
-            self._looked[root] = stand
 
     def _tree(self, root: str) -> WorkTree | None:
         now = self._clock.monotonic_ms()
