@@ -109,7 +109,7 @@ def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, c
     # Claude Code shows the names of other tools alone, and what they are for when the model looks for them.
     offered = {tool["name"]: tool for tool in sandbox.stub.agent_requests[-1].body["tools"]}
     shown = [tool for tool in TOOLS if f"{PREFIX}{tool.name}" in offered]
-    assert [tool.name for tool in shown] == ["memory_search", "memory_add"]
+    assert [tool.name for tool in shown] == ["memory_search", "memory_get", "memory_add"]
     for tool in shown:
         assert offered[f"{PREFIX}{tool.name}"]["description"] == tool.about
     text = json.dumps(sandbox.stub.agent_requests[-1].body)

@@ -1,4 +1,4 @@
-"""The agent in the session writes: the nudge reaches the model once, what it stores with `memory_add` comes at the right action later.
+"""The agent in the session writes: the nudge comes after five messages without a note, what it stores with `memory_add` comes at the right action later.
 
 Real clients, real daemon, shipped model; only the model behind the agent is a stub that does what a script says.
 """
@@ -12,7 +12,7 @@ import pytest
 from e2e.drivers.claude import ALLOWED_TOOLS, ClaudeCode
 from e2e.host_matrix import proves
 from e2e.test_e2e_mcp import PREFIX, load_tools
-from tacit.app.nudges import NUDGE, START_LINE
+from tacit.app.nudges import EVERY, NUDGE, START_LINE
 from tacit.hosts.probe import claude_code as claude_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.e2e
 KNOWN = "Never push to main without asking"
 RULE = "Releases are signed with the key of the build server"
 TEACHES = "Invoices over ten thousand need a second approval, so the exporter has to split them."
-ASKED = f"{TEACHES} Please add that."
+ASKED = f"{TEACHES} Please add that and make a release."
 LATER = "Tag the release and publish it, please."
 ADDED = {
     "content": TEACHES.rstrip("."),
@@ -69,18 +69,15 @@ def test_claude_code_is_nudged_once_and_what_it_stores_comes_at_the_action(sandb
     load_tools(sandbox)  # the client lists them when it gets to it
     release = CallTool(name="Bash", input={"command": RELEASE})
     add = CallTool(name=f"{PREFIX}memory_add", input=ADDED)
-    # A model takes seconds to answer; in them the daemon looks at the message, beside the turn.
-    think = CallTool(name="Bash", input={"command": "sleep 4"})
-    sandbox.stub.script.append(
-        Reply(when="second approval", answers=(think, release, add, release, Say(text="done")))
-    )
+    sandbox.stub.script.append(Reply(when="second approval", answers=(add, Say(text="done"))))
     sandbox.stub.script.append(Reply(when="Tag the release", answers=(release, Say(text="done"))))
 
     sandbox.stub.clear()
     with client.session() as session:
-        session.ask("hello")
+        for number in range(EVERY - 1):
+            session.ask(f"what is in file {number}")
         assert sandbox.stub.agent_requests[-1].find(START_LINE)
-        sandbox.remember(RULE, kind="guideline", when="release")  # the call brings a block, the prompt none
+        sandbox.remember(RULE, kind="guideline", when="release")  # so that the next prompt gets a block
         session.ask(ASKED)
         counts = [nudges(request) for request in sandbox.stub.agent_requests]
         assert counts[-1] == 1, "it stays in the history, once"
@@ -112,14 +109,13 @@ def test_opencode_is_nudged_once_and_what_it_stores_comes_at_the_action(sandbox,
     sandbox.remember(KNOWN, kind="guideline", when="always")
     add = CallTool(name="tacit_memory_add", input=ADDED)
     release = CallTool(name="bash", input={"command": RELEASE, "description": "release"})
-    sandbox.stub.script.append(
-        Reply(when="second approval", answers=(release, add, release, Say(text="done")))
-    )
+    sandbox.stub.script.append(Reply(when="second approval", answers=(add, Say(text="done"))))
     sandbox.stub.script.append(Reply(when="Tag the release", answers=(release, Say(text="done"))))
     with opencode.serve() as server:
         server.prompt(server.create_session(), "hello")
         session = server.create_session()
-        server.prompt(session, "hello")
+        for number in range(EVERY - 1):
+            server.prompt(session, f"what is in file {number}")
         assert sandbox.stub.agent_requests[-1].find(START_LINE)
         sandbox.remember(RULE, kind="guideline", when="release")
         server.prompt(session, ASKED)

@@ -205,6 +205,7 @@ def _works(day: Recorder, engine: Engine, shop: Path) -> None:
     assert recalled["memories"]
     trace = {"id": recalled["trace"]["id"]}
     lint = recalled["memories"][0]["id"]
+    day.ask("get_memories", ids=[lint], cwd=cwd)
     day.ask("inject", text="Commit the fix of the rounding.", session_id="chat-7", cwd=cwd)
     day.ask("get_start_pack", cwd=cwd)
     day.ask("list_recalls", cwd=cwd, outcome="injected", limit=2)

@@ -168,6 +168,8 @@ def etag_of(memory: Memory) -> str:
         del version["provenance"]["author"]
     if memory.branch is None:  # so that the etags of earlier versions stay valid
         del version["branch"]
+    if not memory.headline:
+        del version["headline"]
     return hashlib.blake2b(json.dumps(version).encode("ascii"), digest_size=10).hexdigest()
 
 
@@ -355,6 +357,14 @@ class BlockView(_Answer):
     """A block."""
 
     block: Block
+
+
+class GotView(_Answer):
+    """Memories as an agent reads them, their ids in the same order, and the ids that name no memory that may be seen here."""
+
+    text: str
+    ids: Sequence[str]
+    unknown: Sequence[str]
 
 
 class MemoryPage(_Answer):

@@ -310,6 +310,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "Recall",
         _send("POST", "/v1/recall", handlers.recall),
+        _send("POST", "/v1/get", handlers.get_memories),
         _send("POST", "/v1/why-not", why_not),
         _send("POST", "/v1/inject", programs.inject, statuses=(200, 408, 500),
               ahead=True),

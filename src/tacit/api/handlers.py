@@ -18,6 +18,7 @@ from tacit.api.answers import etag_of
 from tacit.api.cursors import from_cursor, part_of, rows_before, to_cursor
 from tacit.app.maintenance.maintenance import StoreUse
 from tacit.app.maintenance.review import DECISIONS
+from tacit.app.queries.agent_tools import Caller
 from tacit.app.reasons import change_text
 from tacit.app.tuning import TuneReport
 from tacit.app.visibility import first_rows
@@ -33,6 +34,7 @@ from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter, Recorded
 from tacit.safety.trust import visible_levels
 from tacit.upkeep.rescan import Rescan
+from tacit.verbs.get import get
 
 
 def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[shapes.Changed]:
@@ -66,6 +68,7 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[s
         sensitivity=request.wanted_sensitivity,
         replaces=request.replaces,
         all_branches=request.all_branches,
+        headline=request.headline,
     )
     stored = any(not isinstance(change, Skip) for change in changes)
     return Answer(shapes.Changed(changes=changes), status=201 if stored else 200)
@@ -120,6 +123,17 @@ def get_start_pack(engine: Service, at: Parameters, request: ask.AtFolder) -> An
     worked on, within the budget of the settings.
     """
     return Answer(shapes.BlockView(block=engine.context(request.cwd)))
+
+
+def get_memories(engine: Service, at: Parameters, request: ask.Get) -> Answer[shapes.GotView]:  # noqa: ARG001
+    """Fetch memories whole by their ids, as an agent does with `memory_get`.
+
+    Each comes with since when it holds, who said it, what it replaced, and what is near. It counts as given to the session at work
+    in the folder, and as used.
+    """
+    got = get(engine, Caller(cwd=request.cwd), request.ids)
+    ids = tuple(fetched.memory.id for fetched in got.memories)
+    return Answer(shapes.GotView(text=got.text, ids=ids, unknown=got.unknown))
 
 
 def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) -> Answer[shapes.MemoryPage]:
@@ -238,6 +252,7 @@ def edit_memory(engine: Service, at: Parameters, request: ask.Edit) -> Answer[sh
         pinned=request.pinned,
         sensitivity=request.wanted_sensitivity,
         all_branches=request.all_branches is True,
+        headline=request.headline,
     )
     return Answer(shapes.OneMemory(memory=changed), etag=shapes.etag_of(changed))
 

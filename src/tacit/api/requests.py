@@ -141,6 +141,11 @@ class Remember(Request):
     """Store a statement."""
 
     content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement")
+    headline: str = Field(
+        default="",
+        max_length=200,
+        description="what an index shows of it, 60 characters; default: made from the words",
+    )
     kind: str | None = Field(default=None, max_length=100, description="its kind; default: detected")
     scope: NewScope | None = Field(
         default=None,
@@ -289,6 +294,14 @@ class AtFolder(Request):
     cwd: Folder = Field(min_length=1, description="working folder")
 
 
+class Get(AtFolder):
+    """Memories by their ids."""
+
+    ids: tuple[Annotated[str, Field(min_length=1, max_length=64)], ...] = Field(
+        min_length=1, max_length=20, description="ids, or their beginnings or endings, as an index shows them"
+    )
+
+
 class Unshare(AtFolder):
     """A memory whose file is to be removed."""
 
@@ -382,6 +395,9 @@ class Edit(Request):
 
     content: str | None = Field(
         default=None, min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement"
+    )
+    headline: str | None = Field(
+        default=None, max_length=200, description="what an index shows of it; empty: made from the words"
     )
     kind: str | None = Field(default=None, max_length=100, description="its kind")
     when: str | None = Field(default=None, max_length=2000, description="when it applies, in words")

@@ -179,7 +179,6 @@ class Engine:
             sessions=self._sessions,
             writing=self._writing,
             changed=self._starts.drop,
-            nudges=self.nudges,
         )
         self.holdout = self._learning.holdout
         naming = NamingAccess(parts, self._projects)
@@ -688,6 +687,7 @@ class Engine:
         replaces: Sequence[str] = (),
         all_branches: bool = False,
         tier: TrustTier | None = None,
+        headline: str = "",
     ) -> tuple[Change, ...]:
         """Store one statement.
 
@@ -709,6 +709,8 @@ class Engine:
             replaces: ids of memories that it replaces: those of equal or lower trust end, of the others the user is asked.
             all_branches: whether it holds on all branches even if an unmerged one is checked out.
             tier: old, for this release only: another than `USER` stands for `speaker=Speaker.AGENT`.
+            headline: what an index shows of it, at most 60 characters; "" = made from the words. An agent's is kept only where it claims no
+                more than the statement; see `user_words.fair_headline`.
 
         Raises:
             UnknownKind, InvalidInput: naming what is wrong.
@@ -727,7 +729,7 @@ class Engine:
         ends: tuple[str, ...] = ()
         reason: ChangeReason | None = None
         if speaker is Speaker.AGENT:
-            from tacit.app.user_words import note_of  # noqa: PLC0415 - loads the write side
+            from tacit.app.user_words import fair_headline, note_of  # noqa: PLC0415 - loads the write side
 
             at_work = session or self.agents.queries.only_session(cwd)
             session = at_work if source == BY_TOOL else session
@@ -735,6 +737,7 @@ class Engine:
             # Only an agent in a session of a project has notes of its own; what any other program states waits.
             own = source == BY_TOOL and self._projects.of(cwd) is not None
             noted = note_of(content, user_words, prompts, replaced=replaced, own_notes=own)
+            headline = fair_headline(headline or content, noted.content, prompts)
             content, tier, reason, ends = noted.content, noted.tier, noted.reason, noted.ends
             if self._noting_at(cwd) == "review":
                 tier, ends = TrustTier.IMPORT, ()
@@ -743,7 +746,7 @@ class Engine:
                 # A quotation and a note speak for the project of their session.
                 scope = project_scope(self.project(cwd).id)
             when = parse_when(when, maker="agent") if when and not isinstance(when, Trigger) else when
-        return self._writing().memories.remember(
+        changes = self._writing().memories.remember(
             content,
             kind=kind,
             scope=scope,
@@ -759,7 +762,12 @@ class Engine:
             spoken_of=ends,
             all_branches=all_branches,
             told=reason,
+            headline=headline,
         )
+        noted = self._sessions.load(session) if session is not None and source == BY_TOOL else None
+        if noted is not None:
+            self._sessions.note_turn(noted.key, noted_turn=noted.turn)
+        return changes
 
     def _replaced_memories(self, names: Sequence[str], cwd: str, speaker: Speaker) -> list[Memory]:
         """Return the memories that a statement replaces, if the speaker may see them."""
@@ -862,6 +870,7 @@ class Engine:
         pinned: bool | None = None,
         sensitivity: Sensitivity | None = None,
         all_branches: bool = False,
+        headline: str | None = None,
     ) -> Memory:
         """Change a memory; arguments that are None leave their part as it is. Editing confirms it. With `all_branches` it holds on all branches."""
         changed = self._writing().memories.edit(
@@ -874,6 +883,7 @@ class Engine:
             pinned=pinned,
             sensitivity=sensitivity,
             all_branches=all_branches,
+            headline=headline,
         )
         self._starts.drop()
         return changed

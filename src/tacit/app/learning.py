@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING
 
 from tacit.app.holdout.holdout import HoldoutCounter
 from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.nudges import Nudges, with_nudge_due
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import WRITE_DELAY_S, LiveSessions
 from tacit.app.signals import SignalResult
 from tacit.config.settings import CaptureSettings
 from tacit.errors import Conflict
-from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
 from tacit.model.memory import TrustTier
 from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.model.session import SessionKey, SessionState
@@ -66,9 +65,7 @@ class Learning:
         sessions: LiveSessions,
         writing: LazyWriting,
         changed: Callable[[], None],
-        nudges: Nudges,
     ) -> None:
-        self._nudges = nudges
         self._parts = parts
         self._projects = projects
         self._sessions = sessions
@@ -123,8 +120,6 @@ class Learning:
                     before = self._sessions.typed(signal.session)[-2:-1]
                     self._submit(lambda: self._take_back(signal, "".join(before)), on=self._statements)
                     self._submit(lambda: self._explicit(signal, handled), on=self._statements)
-                if self._nudges.offers(settings.recall.nudge, signal.session.host):
-                    self._submit(lambda: self._heard(signal, handled.state), on=self._statements)
             case MessageEnded(messages=said) if said and settings.capture.at_session_end:
                 self._submit(lambda: self._log_capture(self.capture_said(signal, handled)))
                 self._submit(lambda: self._look_again(handled))
@@ -205,9 +200,9 @@ class Learning:
         """Check the branches that memories of `project` are bound to. Runs in the background, because it asks git."""
         if not project.root:
             return
-        stand = self._projects.branches.stand(project)
+        self._projects.branches.begin(project)
         seen = self.capture.look_at_branches(project)
-        self._projects.branches.note(project.root, seen, stand)
+        self._projects.branches.note(project.root, seen)
         if seen.changes:
             self._changed()
 
@@ -236,6 +231,7 @@ class Learning:
             branch=self._projects.branches.learned_on(handled.project),
         )
         self._expose(state.key, changes)
+        self._note_kept(state, signal.text, changes)
 
     def _take_back(self, signal: PromptSubmitted, said_in: str) -> None:
         """Undo what the prompt before this one taught, where this one takes it back in so many words."""
@@ -254,18 +250,18 @@ class Learning:
                     self._writing().memories.forget(memory)
                     self._changed()
 
-    def _heard(self, signal: PromptSubmitted, state: SessionState) -> None:
-        """Look whether the message may hold something that it does not mark."""
-        from tacit.capture.extract.session_end import may_teach  # noqa: PLC0415 - loads the write side
+    def _note_kept(self, state: SessionState, text: str, changes: Sequence[Change]) -> None:
+        """Note in the record of the session whether what a prompt marks was stored: a reminder to the agent depends on it."""
+        from tacit.capture.extract.explicit import asks_to_keep  # noqa: PLC0415 - loads the write side
 
-        turn, text = state.turn, signal.text
-        due = self._nudges.heard(state, text=text, teaches=may_teach)
-        with self._sessions.turn(state.key, timeout_s=5.0) as acquired:
-            newest = self._sessions.load(state.key) if acquired else None
-            if newest is not None and newest.turn - turn <= 1:
-                heard = with_nudge_due(newest, turn=turn, text=text, due=due)
-                if heard is not newest:
-                    self._sessions.save(heard)
+        known = any(isinstance(change, Skip) and change.memory_id for change in changes)
+        kept = known or any(
+            m.status == "active" for change in changes if (m := _memory_of(change)) is not None
+        )
+        if kept:
+            self._sessions.note_turn(state.key, noted_turn=state.turn)
+        elif asks_to_keep(text):
+            self._sessions.note_turn(state.key, unkept_turn=state.turn)
 
     def _run_typed_command(self, signal: PromptSubmitted, handled: SignalResult, *, hidden: bool) -> None:
         """Do what the user typed as a command to Tacit, on their word.

@@ -12,7 +12,15 @@ from tacit.capture.amend import with_amended_digests
 from tacit.capture.branches.marks import ended_for, replaced_on_branch
 from tacit.capture.marks import kind_of
 from tacit.capture.pipeline import CapturePipeline
-from tacit.capture.prepare import checked_text, clean_trigger, offset_at, refuse_long, secrets_in, words_of
+from tacit.capture.prepare import (
+    checked_headline,
+    checked_text,
+    clean_trigger,
+    offset_at,
+    refuse_long,
+    secrets_in,
+    words_of,
+)
 from tacit.capture.relate import link_entities
 from tacit.errors import InvalidInput, RefusedByRedaction
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
@@ -67,6 +75,7 @@ class Memories:
         spoken_of: Collection[str] = (),
         all_branches: bool = False,
         told: ChangeReason | None = None,
+        headline: str = "",
     ) -> tuple[Change, ...]:
         """Store one statement; see `Engine.remember`. `confirmed` False = what would be dangerous waits all the same.
 
@@ -111,6 +120,7 @@ class Memories:
             sensitivity=sensitivity_of(sensitivity, scope=place, session=session is not None),
             confirmed=confirmed and tier is TrustTier.USER and source not in AGENT_SOURCES,
             branch=None if all_branches else self._branch_here(place, project),
+            headline=headline,
         )
         live = [
             memory
@@ -162,6 +172,7 @@ class Memories:
         sensitivity: Sensitivity | None = None,
         all_branches: bool = False,
         confirms: bool = True,
+        headline: str | None = None,
     ) -> Memory:
         """Store a new version of `memory` under its id; see `edited`. With `all_branches`, the memories that it replaced on its branch end."""
         changed = self.edited(
@@ -175,6 +186,7 @@ class Memories:
             sensitivity=sensitivity,
             all_branches=all_branches,
             confirms=confirms,
+            headline=headline,
         )
         if memory.branch is None or changed.branch is not None:
             self._write([Edit(memory=changed)])
@@ -198,6 +210,7 @@ class Memories:
         sensitivity: Sensitivity | None = None,
         all_branches: bool = False,
         confirms: bool = True,
+        headline: str | None = None,
     ) -> Memory:
         """A new version of `memory`, not stored. The user's hand confirms it: it becomes active, tier user.
 
@@ -223,9 +236,11 @@ class Memories:
             trigger = _trigger(when, "user" if confirms else "agent") or trigger
         elif content is not None and MAKER_RANK[trigger.maker] == 0:
             trigger = self._capture.maker(text, kind=kind or memory.kind, files=memory.files)
+        kept = memory.headline if text == memory.content else ""
         return replace(
             memory,
             content=text,
+            headline=kept if headline is None else checked_headline(headline, redactor),
             kind=named_kind.name if named_kind else memory.kind,
             trigger=clean_trigger(trigger, redactor),
             scope=scope or memory.scope,

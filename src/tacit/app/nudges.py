@@ -1,9 +1,8 @@
-"""Telling the agent that it may store things: a line in the start block, and the nudge after a message that may teach something.
+"""Telling the agent that it may store things: a line in the start block, and a reminder by rhythm.
 
-In: prompts, after they were answered; blocks, before they are sent. Out: the sentence that a block carries besides its memories. A
-sentence quotes nothing, costs no request, and never makes a block of its own. What a message may hold is looked for behind the answer; the next
-block of that turn or of the following one carries the nudge. Only where a prompt of few words gets a block anyway is it looked into at once.
-What is due and what was given stands in the session's record.
+In: the session's record, blocks before they are sent. Out: the sentence that a block carries besides its memories. A sentence quotes nothing and costs
+no request. What is worth keeping no rule can tell, so the agent is reminded by rhythm: with the first prompt block after five messages of the user in
+which nothing was noted, and at once where the user marked something and it was not kept. Only the latter makes a block of its own.
 """
 
 from __future__ import annotations
@@ -12,28 +11,32 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tacit.config.settings import Offer, RecallSettings
-from tacit.model.ids import content_hash
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
-from tacit.model.session import Nudge, SessionState
+from tacit.model.session import SessionState
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.ports.store import Store
+from tacit.recall.render import frame_text
 from tacit.recall.stage import Outcome
 from tacit.state.registry import TOOLS_LISTED
 
-LearningDetector = Callable[[str], bool]
 START_LINE = "What is settled here can be kept for later sessions with memory_add."
-NUDGE = "The user's last message may hold something for later sessions; if so, store it with memory_add."
-NUDGED = frozenset({Surface.PROMPT, Surface.ACTION, Surface.FAILURE, Surface.COMPACTION})
-"""Surfaces of a block that may carry a nudge."""
+NUDGE = (
+    "If the user settled something in these last messages that later sessions need, store it with memory_add."
+)
+NOT_KEPT = (
+    "The user asked to remember something that was not stored: store it with memory_add, in their words."
+)
+NUDGED = frozenset({Surface.PROMPT, Surface.COMPACTION})
+"""Surfaces of a block that may carry a reminder."""
+EVERY = 5
+"""Messages of the user from a note, or a reminder, to the next reminder."""
 KNOWN_FOR_MS = 30 * 86_400_000
 """How long a host counts as one that has our tools after it listed them."""
 _RENEWED_MS = 86_400_000
-AT_ONCE_CHARS = 400
-"""Longer prompts are looked into behind the answer alone: it takes a millisecond per hundred characters."""
 _KEPT = 50
-"""Nudges that a session's record keeps."""
+"""Reminders that a session's record keeps."""
 
 
 class Nudges:
@@ -45,9 +48,6 @@ class Nudges:
         self._clock = clock
         self._tokens = tokens
         self._known: dict[str, int] = {}
-        self._teaches: LearningDetector | None = (
-            None  # from the first message that was looked into: loading it takes long
-        )
 
     def tools_listed(self, host: str) -> None:
         """Note that an agent of `host` was told our tools; the store is written at most once a day."""
@@ -56,28 +56,18 @@ class Nudges:
             self._store.apply((), values=TOOLS_LISTED.change(now, host))
             self._known[host] = now
 
-    def heard(self, state: SessionState, *, text: str, teaches: LearningDetector) -> bool:
-        """Return whether a nudge is due for a message of the user; see `with_nudge_due`.
-
-        Args:
-            state: the session's record.
-            text: the message.
-            teaches: says whether a message may hold something.
-        """
-        self._teaches = teaches
-        return not _was_given(state, content_hash(text)) and teaches(text)
-
-    def sentence(self, surface: Surface, state: SessionState, settings: RecallSettings) -> str:
-        """The sentence for a block of `surface` if one is sent now; "" = none."""
+    def sentence(
+        self, surface: Surface, state: SessionState, settings: RecallSettings, *, machine: bool = False
+    ) -> str:
+        """The sentence for a block of `surface` if one is sent now; "" = none. `machine` = the prompt was made by a program."""
         host = state.key.host
         if surface is Surface.START:
             return self.start_line(host, settings)
-        if surface not in NUDGED or not self.offers(settings.nudge, host):
+        if surface not in NUDGED or machine or not self.offers(settings.nudge, host):
             return ""
-        due = _due(state)
-        if due is None or _given_in_turn(state) or state.turn - due.turn > 1:
-            return ""
-        return NUDGE
+        if state.unkept_turn > max(state.noted_turn, *state.reminded[-1:], 0):
+            return NOT_KEPT
+        return NUDGE if state.turn - max(state.noted_turn, *state.reminded[-1:], 0) >= EVERY else ""
 
     def start_line(self, host: str, settings: RecallSettings) -> str:
         """The line for a start block of `host`; "" = none."""
@@ -88,48 +78,37 @@ class Nudges:
         return self._tokens.count(sentence) + 1 if sentence else 0
 
     def room(
-        self, outcome: Outcome[Query], state: SessionState, settings: RecallSettings
+        self, outcome: Outcome[Query], state: SessionState, settings: RecallSettings, *, machine: bool
     ) -> tuple[str, Outcome[Query]]:
         """The sentence for a block, and the query with room for it in its budget, like for all that a block says."""
-        sentence = self.sentence(outcome.kept.surface, state, settings)
+        sentence = self.sentence(outcome.kept.surface, state, settings, machine=machine)
         if not sentence:
             return "", outcome
         room = max(0, outcome.kept.budget_tokens - self.cost(sentence))
         return sentence, replace(outcome, kept=replace(outcome.kept, budget_tokens=room))
 
     def carried(
-        self,
-        sentence: str,
-        block: Block,
-        state: SessionState,
-        *,
-        prompt: str,
-        budget_tokens: int,
-        holds: Callable[[str], bool],
-        settings: RecallSettings,
+        self, sentence: str, block: Block, state: SessionState, *, holds: Callable[[str], bool]
     ) -> tuple[Block, SessionState]:
-        """`block` with a sentence as its last line, and the record of that; both as they are where nothing is to be said.
-
-        Nothing is added to an empty block, nor to one at the host's cap.
+        """`block` with a sentence as its last line, and the record of that; both as they are where nothing is to be said or it does not fit.
 
         Args:
             sentence: what room was kept for; "" = nothing.
-            block: what is about to be sent.
+            block: what is about to be sent. An empty one stays empty, unless something that the user marked was not kept.
             state: the session's record.
-            prompt: the prompt that the block is for, or "": where nothing else is to be said, it is looked into now.
-            budget_tokens: most tokens of the block without the sentence.
             holds: whether a block with this text is within the host's caps.
-            settings: of recall.
         """
-        if block.empty:
+        carried = self.with_line(block, sentence)
+        if block.empty and sentence == NOT_KEPT:
+            first, last = frame_text(block.surface)
+            tag = first.partition("\n")[0]
+            carried = replace(
+                block, text=f"{tag}\n{sentence}\n{last}", tokens=self.cost(f"{tag}\n{sentence}\n{last}")
+            )
+        if carried is block or not holds(carried.text):
             return block, state
-        if not sentence and prompt and block.tokens + self.cost(NUDGE) <= budget_tokens:
-            state = self._with_due_at_once(state, prompt, settings)
-            sentence = self.sentence(Surface.PROMPT, state, settings) if _due(state) else ""
-        fits = holds(f"{block.text}\n{sentence}")
-        carried = self.with_line(block, sentence) if fits else block
-        if sentence == NUDGE and carried is not block:
-            state = _with_given(state, at_ms=self._clock.now_ms())
+        if block.surface is not Surface.START:
+            state = replace(state, reminded=(*state.reminded, state.turn)[-_KEPT:])
         return carried, state
 
     def with_line(self, block: Block, sentence: str) -> Block:
@@ -138,18 +117,6 @@ class Nudges:
         if not sentence or not line:
             return block
         return replace(block, text=f"{head}\n{sentence}\n{foot}", tokens=block.tokens + self.cost(sentence))
-
-    def _with_due_at_once(self, state: SessionState, text: str, settings: RecallSettings) -> SessionState:
-        """The record with a nudge due for this very prompt, where one is."""
-        if (
-            self._teaches is None
-            or len(text) > AT_ONCE_CHARS
-            or _given_in_turn(state)
-            or not self.offers(settings.nudge, state.key.host)
-        ):
-            return state
-        due = self.heard(state, text=text, teaches=self._teaches)
-        return with_nudge_due(state, turn=state.turn, text=text, due=due)
 
     def offers(self, offer: Offer, host: str) -> bool:
         """Whether a setting lets an agent of `host` be told; `auto` = where it listed our tools lately."""
@@ -162,31 +129,3 @@ class Nudges:
             at_ms = TOOLS_LISTED.find(self._store, host)
             self._known[host] = -KNOWN_FOR_MS * 2 if at_ms is None else at_ms
         return self._known[host]
-
-
-def with_nudge_due(state: SessionState, *, turn: int, text: str, due: bool) -> SessionState:
-    """The record once a message was looked into: its nudge is due or not, and none of an earlier message any more."""
-    stretch = content_hash(text)
-    given_nudges = tuple(nudge for nudge in state.nudges if nudge.at_ms)
-    due = due and not _was_given(state, stretch)
-    nudges = (*given_nudges, Nudge(turn=turn, stretch=stretch)) if due else given_nudges
-    return state if nudges == state.nudges else replace(state, nudges=nudges)
-
-
-def _due(state: SessionState) -> Nudge | None:
-    return next((nudge for nudge in state.nudges if not nudge.at_ms), None)
-
-
-def _was_given(state: SessionState, stretch: str) -> bool:
-    return any(nudge.at_ms and nudge.stretch == stretch for nudge in state.nudges)
-
-
-def _given_in_turn(state: SessionState) -> bool:
-    return any(nudge.at_ms and nudge.given_turn == state.turn for nudge in state.nudges)
-
-
-def _with_given(state: SessionState, *, at_ms: int) -> SessionState:
-    nudges = tuple(
-        nudge if nudge.at_ms else replace(nudge, given_turn=state.turn, at_ms=at_ms) for nudge in state.nudges
-    )
-    return replace(state, nudges=nudges[-_KEPT:])

@@ -58,6 +58,7 @@ _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     DropCause.COPY: lambda why: f"says what {why.detail} says",
     DropCause.UNCHANGED: lambda _: "unchanged since the session got it",
     DropCause.TOO_MANY: lambda why: f"more than {why.bound or 0:.0f} memories",
+    DropCause.INDEXED: lambda why: f"its headline stands in the index, as {why.detail}",
     DropCause.NO_ROOM: lambda why: (
         f"does not fit its {why.detail} tokens"
         if why.detail
@@ -268,6 +269,7 @@ _QUOTED_TEXTS = {
     "elsewhere": "these words are about another project; ask the user whether it holds here, and quote the answer",
     "mocked": "these words do not seem to be meant; ask the user, and quote the answer",
     "taken_back": "the user took these words back; quote what they said in their place",
+    "points_back": "these words point to something said before; quote the sentence that says what is meant",
     "for_once": "these words are for this one time; keep only what the user says will last",
     "review": "it waits for the user: capture.notes is review, and they confirm it with `tacit review`",
     "wording": "the user's own sentence was stored: your wording says more, less or something else",
@@ -324,6 +326,7 @@ _NOTE_TEXTS: dict[NoteCause, Callable[[Note], str]] = {
         f"{note.detail}: {note.count}" + (f" of {note.of}" if note.of is not None else "")
     ),
     NoteCause.ORDERED_BY_NEED: lambda _: "ordered by expected need",
+    NoteCause.INDEXED: lambda note: f"{note.count} of {note.of} further memories stand in the index",
     NoteCause.WHOLE_STORE: lambda note: f"a small store, given whole: {note.count} memories",
     NoteCause.SHORTENED: lambda note: f"Truncated memory {note.detail} from {note.of} to {note.count} tokens",
     NoteCause.NO_PERSON: lambda _: "no words of a person",

@@ -101,6 +101,13 @@ class LiveSessions:
         state = None if typed else self.load(key)
         return typed or (state.recent_prompts if state else ())
 
+    def note_turn(self, key: SessionKey, **turns: int) -> None:
+        """Set `noted_turn` or `unkept_turn` in the record of a session, as it is now; an unknown session is left alone."""
+        with self.turn(key, timeout_s=5.0) as acquired:
+            state = self.load(key) if acquired else None
+            if state is not None:
+                self.save(replace(state, **turns))
+
     def announce(self, key: SessionKey, mark: str, *, at_ms: int) -> None:
         """Keep that a session is about to call one of our tools; `mark` recognizes the call."""
         with self._guard:

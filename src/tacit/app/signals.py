@@ -511,7 +511,8 @@ class SignalHandler:
             return delivery, _with_start_pack(signal, state, None, surface, outcome.kept)
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
-        sentence, outcome = self._nudges.room(outcome, state, settings.recall)
+        machine = isinstance(signal, PromptSubmitted) and signal.machine
+        sentence, outcome = self._nudges.room(outcome, state, settings.recall, machine=machine)
         context = Context(
             in_context=lambda memory: (
                 None
@@ -539,13 +540,15 @@ class SignalHandler:
         )
         trace = replace(trace, asked=recall_inputs_of(signal, state))
         chosen = [item.candidate.memory for item in delivered.pack.items]
-        carried, trace, state = self._carried(
-            sentence, delivered.block, trace, signal, state, outcome.kept, capabilities, settings
-        )
+        carried, state = self._nudges.carried(sentence, delivered.block, state, holds=capabilities.holds)
+        if carried is not delivered.block:
+            trace = replace(trace, block=carried.text, tokens=carried.tokens)
         refused = blocking.refusing(carried, chosen, signal, state, may_refuse=may_refuse)
         state = ledger.record(
-            state, items=delivered.pack.items, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
+            state, items=delivered.pack.given, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
         )  # fmt: skip
+        if delivered.pack.offered:
+            state = replace(state, offered=tuple(dict.fromkeys((*state.offered, *delivered.pack.offered))))
         state = _with_start_pack(signal, state, before, surface, outcome.kept)
         block, state = announce_nothing_found(refused, trace, state, settings.recall, salvaged=self._salvaged)
         return Delivery(
@@ -581,31 +584,6 @@ class SignalHandler:
     def _renderer(self, settings: Settings, surface: Surface) -> Callable[[Pack], str]:
         layout = LAYOUTS[settings.recall.render].at(surface)
         return renderer(self._kinds, self._redactors.cleaner(settings), layout)
-
-    def _carried(  # noqa: PLR0917 - what a sentence depends on
-        self,
-        sentence: str,
-        block: Block,
-        trace: Trace,
-        signal: Signal,
-        state: SessionState,
-        query: Query,
-        capabilities: HostCapabilities,
-        settings: Settings,
-    ) -> tuple[Block, Trace, SessionState]:
-        """The block with what it tells the agent besides its memories, and the trace and the record of that."""
-        carried, state = self._nudges.carried(
-            sentence,
-            block,
-            state,
-            prompt=signal.text if isinstance(signal, PromptSubmitted) else "",
-            budget_tokens=query.budget_tokens,
-            holds=capabilities.holds,
-            settings=settings.recall,
-        )
-        if carried is not block:
-            trace = replace(trace, block=carried.text, tokens=carried.tokens)
-        return carried, trace, state
 
     def _versions_of(self, scope: ScopeFilter, memory: Memory) -> tuple[Recorded, ...]:
         return self._store.recorded(scope=scope, limit=MAX_VERSIONS, memory_id=memory.id)

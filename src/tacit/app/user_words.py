@@ -15,7 +15,7 @@ from typing import Literal
 from tacit.capture.marks import lead_free, read_marked
 from tacit.capture.meant import NotMeant, taken_back_later, why_not_meant
 from tacit.capture.prepare import MAX_CHARS
-from tacit.capture.prose import Sentence, spoken_sentences
+from tacit.capture.prose import Sentence, hide_quotes, spoken_sentences
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory, TrustTier
 from tacit.safety.danger import danger_of
@@ -168,6 +168,25 @@ def names_untyped(content: str, prompts: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in named if name not in typed and name not in spoken))
 
 
+def fair_headline(headline: str, content: str, prompts: Sequence[str]) -> str:
+    """Return an agent's headline for a statement where it claims no more than the statement; "" = it is made from the statement's own words.
+
+    It must share a word with the statement, name nothing that stands neither there nor in what the user typed, hold no other values, and
+    deny as often: a headline is read alone.
+    """
+    if same_statement(headline, content) or not headline.strip():
+        return ""
+    own = (content, *prompts)
+    fair = (
+        _content(headline) & _content(content)
+        and _values(headline) <= frozenset(value for text in own for value in _values(text))
+        and _denials(headline) == _denials(content)
+        and not names_untyped(headline, own)
+        and not danger_of(headline)
+    )
+    return headline if fair else ""
+
+
 def _looks_named(token: str) -> bool:
     return token.startswith("-") or any(mark in token[:-1] for mark in "./\\:@=|$<>{}()&") or "://" in token
 
@@ -214,6 +233,10 @@ def gives_new_value(sentences: Sequence[str], memory: str) -> bool:
 
 def _first_failure(sentences: Sequence[Sentence], covered: Sequence[int], quoted: str) -> Failed:
     """The first test that one of the covered sentences fails; "" = none does."""
+    words = _tokens(quoted)
+    stretches = [stretch for at in covered for stretch in hide_quotes(sentences[at].text)[1]]
+    if any(_covered(words, [stretch]) for stretch in stretches):
+        return "pasted"
     for at in covered:
         why = why_not_meant(sentences, at, quoted=quoted, clause=_clause_of(quoted, sentences[at].text))
         if why:

@@ -16,7 +16,9 @@ from tacit.capture.voice import names_source
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import stems
 
-NotMeant = Literal["", "pasted", "asks", "doubts", "reports", "taken_back", "for_once", "mocked", "elsewhere"]
+NotMeant = Literal[
+    "", "pasted", "asks", "doubts", "reports", "taken_back", "for_once", "mocked", "elsewhere", "points_back"
+]
 
 NEAR_SENTENCES = 4
 """Sentences of a later prompt that are looked at for what it takes back."""
@@ -64,6 +66,10 @@ _OPENS_BACK = lazy_regex(
     re.IGNORECASE,
 )
 """Begins a sentence that takes back the one before it."""
+_PUTS_BACK = lazy_regex(
+    r"\b(?:put|bring|add|turn|switch)\s+(?P<what>[^.;!?]{2,60}?)\s+back\b|\b(?:nimm|bau|schalt\w*|mach)\s+(?P<was>[^.;!?]{2,60}?)\s+wieder (?:rein|ein|an)\b|\b(?:remets?|remettez|r\u00e9tablis\w*)\s+(?P<quoi>[^.;!?]{2,60})",
+    re.IGNORECASE,
+)
 _CORRECTS_ITSELF = lazy_regex(
     r"\w\W+(?:euh |\u00e4h |uh )?(?:attends,? non|halt,? nein|wait,? no|no,? wait)\b", re.IGNORECASE
 )
@@ -74,6 +80,14 @@ _FOR_ONCE = lazy_regex(
     r"|jusqu['\u2019](?:\u00e0|au) (?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|demain|la|ce)|pour la (?:d\u00e9mo|pr\u00e9sentation|r\u00e9union)|le temps (?:de|que)|en attendant|exceptionnellement|cette semaine)\b",
     re.IGNORECASE,
 )
+_POINTS_BACK = lazy_regex(
+    r"^\W*(?:(?:please|and|just|yes|yeah|ok|bitte|und|ja|s['\u2019]il te pla[i\u00ee]t|et|oui)\W+)*"
+    r"(?:(?:do|keep|make|repeat|have) (?:doing )?(?:that|this|it|so)(?: (?:like (?:that|this)|(?:this|that|the same) way|so))?(?=\W*$|,? (?:always|every|each|everywhere|again|too|in (?:all|every|each)|from now|for all|all the time|more often))"
+    r"|(?:mach|macht|machen sie) (?:das|es|dies)(?=\W*$| (?:ruhig|immer|\u00fcberall|jede\w*|so|bitte|ab|k\u00fcnftig|weiter|auch|wieder|in (?:allen|jede\w+))\b)"
+    r"|(?:re)?fai(?:s|tes)[- ](?:\u00e7a|cela|le|comme \u00e7a)(?=\W*$| (?:toujours|partout|\u00e0 chaque|d\u00e9sormais|tous|toutes|aussi|encore|dans (?:tous|chaque))\b))",
+    re.IGNORECASE,
+)
+"""An order whose matter stands in another sentence: without that sentence it says nothing."""
 _SPEAKER = lazy_regex(
     r"^\W*(?!(?:always|never|please|we|i|immer|nie|bitte|wir|ich|toujours|jamais|on|je)\b)(?:[\w@.'\u2019-]+[,\s]+){0,5}?(?:(?:kept|keeps) saying|h\u00e4tten? gerne?|empfiehlt|recommends?|recommande\w*|suggests?|pr\u00e9conise\w*|swears? by|(?<!\bi )(?<!\bwe )would like|the other team|demands?|insists?|tells|(?<!i )told|laut (?:\w+|meine[mr]|unsere[mr]) \w+|m[\u0027\u2019]a dit|nous a dit|d[\u0027\u2019]apr\u00e8s|selon|according to|have ?n[\u0027\u2019]?t decided)\b|^\W*[\w.@-]+(?: \w+)? (?:on|in|from|via|auf|sur) (?:slack|teams|discord|mail|e-?mail|jira|github|linear|chat|twitter|irc)\b[^:]{0,30}:"
     r"|^\W*(?:my |our |the )?(?:boss|manager|lead|cto|ceo|colleague|coworker|client|customer|vendor|chef|kollege|kunde|coll\u00e8gue|patron)\b[^:.]{0,40}(?::|\b(?:says?|said|wants?|thinks?|told|meint|sagt|will|dit|veut)\b)",
@@ -121,10 +135,15 @@ def why_not_earnest(sentences: Sequence[Sentence], at: int) -> NotMeant:
 
 
 def why_not_own(sentences: Sequence[Sentence], at: int) -> NotMeant:
-    """Why a sentence is no rule of the user's for this project, although it is marked in passing: another person says it, or it is about another project."""
+    """Why a sentence marked in passing is no rule of the user's for this project.
+
+    Another person says it, it is about another project, or its matter stands in another sentence.
+    """
     text = sentences[at].text
     if _SPEAKER.search(text):
         return "reports"
+    if _POINTS_BACK.search(text):
+        return "points_back"
     before = sentences[at - 1].text if at else ""
     return "elsewhere" if _ELSEWHERE.search(text) or _ELSEWHERE.search(before) else ""
 
@@ -139,7 +158,7 @@ def taken_back_later(statement: str, later: Sequence[str], *, alone: bool) -> bo
     """
     about = stems(statement)
     return any(
-        _takes_back(sentence) and (named or (alone and number == at == 0))
+        (_takes_back(sentence) and (named or (alone and number == at == 0))) or _puts_back(sentence, about)
         for number, prompt in enumerate(later)
         for named, near in [_near(about, prompt)]
         for at, sentence in enumerate(near)
@@ -163,6 +182,16 @@ def _near(about: frozenset[str], prompt: str) -> tuple[bool, Sequence[Sentence]]
     """Whether the first sentences of a prompt have a word of `about`, and these sentences."""
     near = spoken_sentences(prompt)[:NEAR_SENTENCES]
     return not about.isdisjoint(stems(" ".join(sentence.text for sentence in near))), near
+
+
+def _puts_back(sentence: Sentence, about: frozenset[str]) -> bool:
+    """Whether a sentence asks for something of `about` to be put back where it was."""
+    back = _PUTS_BACK.search(sentence.text)
+    return (
+        sentence.own
+        and back is not None
+        and not about.isdisjoint(stems(back["what"] or back["was"] or back["quoi"]))
+    )
 
 
 def _takes_back(sentence: Sentence) -> bool:

@@ -613,9 +613,15 @@ class CapturePipeline:
         first = min(exposure.at_ms for exposure in exposures.values())
         shown += [ShownMemory(memory=memory, at_ms=first, control=True) for memory in controls[:MAX_CONTROLS]]
         before, totals = USAGE.read(self._store, key), TOTALS.read(self._store)
-        verdicts, after, totals = update_usage(turns, shown, before, totals)
+        fetched = frozenset(state.fetched if state else ())
+        passed_over = () if not fetched or state is None else state.offered
+        verdicts, after, totals = update_usage(turns, shown, before, totals, fetched=fetched)
+        # A headline that was offered to an agent that fetches, and not taken, speaks against its memory.
+        left = [name for name in passed_over if name not in exposures and name not in after.counted]
+        after = replace(after, counted=tuple(sorted({*after.counted, *left})))
         values |= {**USAGE.change(after, key), **TOTALS.change(totals)}
-        new = [name for name in after.counted if name in exposures and name not in before.counted]
+        given = {*exposures, *left}
+        new = [name for name in after.counted if name in given and name not in before.counted]
         return new, [verdict.memory_id for verdict in verdicts if verdict.memory_id in exposures]
 
     def _requests(self, key: SessionKey, reading: _SessionReading) -> ValueChanges:

@@ -26,6 +26,7 @@ from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.reading.classifier.maker import LocalTriggers
+from tacit.reading.headline import headline_of
 from tacit.safety.danger import danger_from_others, danger_of
 from tacit.safety.redact import TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words
@@ -150,6 +151,7 @@ class Preparer:
             pinned=draft.pinned,
             proofs=0 if draft.proofs and danger_of(content) else draft.proofs,
             branch=self._branch_of(draft, content),
+            headline=checked_headline(draft.headline, redactor),
         )
 
     def _doubted(self, draft: Draft) -> bool:
@@ -166,6 +168,12 @@ class Preparer:
     def redact(self, text: str, scope: Scope) -> str:
         """`text` without secrets and personal data, as the settings of `scope` say."""
         return self.redactor.at(scope).redact(text).text
+
+
+def checked_headline(headline: str, redactor: TextRedactor) -> str:
+    """A headline as it is stored: one line, without secrets, cut to its length; "" = it is made from the content."""
+    text = redactor.redact(strip_terminal_codes(headline)).text
+    return headline_of(text) if text.strip() else ""
 
 
 def names_branch(content: str, name: str) -> bool:

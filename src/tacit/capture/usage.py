@@ -9,7 +9,7 @@ memory). As a second measure the same question is asked of memories of the same 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,7 +19,7 @@ from tacit.state.counted import SessionUsage, Totals
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import PATH_WORD
 
-Cue = Literal["citation", "file", "identifier", "phrase", ""]
+Cue = Literal["fetch", "citation", "file", "identifier", "phrase", ""]
 PHRASE_WORDS = 5
 MAX_SEEN = 4000
 """Most words of a session that are remembered, as digests of eight hexadecimal digits."""
@@ -61,10 +61,23 @@ def judge_usage(
 
 
 def update_usage(
-    turns: Sequence[Turn], shown: Sequence[ShownMemory], before: SessionUsage, totals: Totals
+    turns: Sequence[Turn],
+    shown: Sequence[ShownMemory],
+    before: SessionUsage,
+    totals: Totals,
+    *,
+    fetched: Collection[str] = (),
 ) -> tuple[tuple[UsageVerdict, ...], SessionUsage, Totals]:
-    """Verdicts of one reading, with what is known of the session and the counts after it."""
-    verdicts = judge_usage(turns, [memory for memory in shown if memory.memory.id not in before.used], before)
+    """Verdicts of one reading, with what is known of the session and the counts after it.
+
+    What the agent `fetched` by its id counts as used; the same cues are not looked for in it.
+    """
+    unused = [memory for memory in shown if memory.memory.id not in before.used]
+    verdicts = tuple(
+        UsageVerdict(memory_id=memory.memory.id, cue="fetch")
+        for memory in unused
+        if memory.memory.id in fetched
+    ) + judge_usage(turns, [memory for memory in unused if memory.memory.id not in fetched], before)
     by_id = {verdict.memory_id: verdict for verdict in verdicts}
     counted, used = set(before.counted), set(before.used)
     for memory in shown:

@@ -41,6 +41,7 @@ DropCause = Literal[
     "copy",
     "unchanged",
     "too_many",
+    "indexed",
     "no_room",
     "host_cap",
 ]
@@ -68,6 +69,7 @@ NoteCause = Literal[
     "listed",
     "ordered_by_need",
     "whole_store",
+    "indexed",
     "shortened",
     "no_person",
     "refused",

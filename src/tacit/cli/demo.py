@@ -103,7 +103,7 @@ def play(folder: Path) -> dict[str, Any]:
     transcript.write_text(_recorded(str(project)), encoding="utf-8")
     engine = open_engine(
         folder / "home",
-        overrides={"recall": {"budgets": {"start": START_TOKENS}, "deadline_ms": DEADLINE_MS}},
+        overrides={"recall": {"budgets": {"start": START_TOKENS, "index": 0}, "deadline_ms": DEADLINE_MS}},
     )
     stage = _DemoSession(engine=engine, project=project, transcript=transcript)
     try:

@@ -127,6 +127,7 @@ for _panel, _commands in (
         {
             "remember": memories.remember,
             "recall": memories.recall,
+            "get": memories.get,
             "context": memories.context,
             "list": memories.list_,
             "show": memories.show,

@@ -44,8 +44,18 @@ MOST_FOUND = 200
 STATUSES = ("active", "quarantined", "superseded", "retired", "all")
 
 
+Headline = Annotated[
+    str,
+    typer.Option(
+        help="What an index shows of it, at most 60 characters: 'when SITUATION: what to do'.",
+        show_default=False,
+    ),
+]
+
+
 def remember(
     content: Annotated[list[str], typer.Argument(help="The statement; quotes are optional.")],
+    headline: Headline = "",
     kind: Kind = "",
     when: Annotated[
         list[str] | None,
@@ -91,6 +101,7 @@ def remember(
         raise typer.BadParameter("Give a statement to remember.")
     body = drop_empty(
         content=statement,
+        headline=headline,
         kind=kind,
         when=when[0] if when and len(when) == 1 else when,
         scope=scope,
@@ -236,6 +247,22 @@ def recall(
     print_rows("", ("memory", "relevance", "kind", "held", "content"), rows, empty=f"Nothing: {silence}.")
 
 
+def get(
+    ids: Annotated[list[str], typer.Argument(help="Ids, as an index shows them before the headlines.")],
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Fetch memories whole, as an agent does that reads their headlines."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    answer = ask("POST", "/v1/get", {"ids": ids, "cwd": str(cwd.absolute())})
+    if as_json:
+        print_json(answer)
+        return
+    print_line(answer["text"])
+
+
 def days_held(validity: dict[str, Any]) -> str:
     """Since when a memory holds, and until when it held."""
     from tacit.model.memory import day
@@ -339,6 +366,7 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
     rows = [
         ("id", m["id"]),
         ("content", m["content"]),
+        ("headline", m["headline"]),
         ("kind", m["kind"]),
         ("status", m["status"] + (" (pinned)" if m["pinned"] else "")),
         ("scope", m["scope"]),
@@ -387,6 +415,7 @@ def _branch_row(memory: dict[str, Any]) -> str:
 def edit(
     memory: MemoryId,
     content: Annotated[str, typer.Option(help="New statement.")] = "",
+    headline: Headline = "",
     kind: Annotated[str, typer.Option("--kind", help="New kind: preference, decision, fact, ...")] = "",
     when: When = "",
     scope: Annotated[
@@ -413,6 +442,7 @@ def edit(
 
     body = drop_empty(
         content=content,
+        headline=headline,
         kind=kind,
         when=when,
         scope=scope,
@@ -425,7 +455,7 @@ def edit(
         body["cwd"] = str(Path.cwd())
     if not body:
         raise typer.BadParameter(
-            "Use one of --content, --kind, --when, --scope, --importance, --sensitivity, --pin, --unpin or --all-branches."
+            "Use one of --content, --headline, --kind, --when, --scope, --importance, --sensitivity, --pin, --unpin or --all-branches."
         )
     answer = ask("PATCH", memory_path(memory), body)
     if as_json:

@@ -26,6 +26,12 @@ class Budgets(_Section):
     """Most tokens that a surface may inject (of the o200k vocabulary); 0 = the surface stays silent."""
 
     start: int = Field(default=2000, ge=0, le=20_000, description="when a session starts")
+    index: int = Field(
+        default=1500,
+        ge=0,
+        le=20_000,
+        description="for the index of what a start block does not hold whole, beside `start`; 0 = no index",
+    )
     prompt: int = Field(default=800, ge=0, le=20_000, description="before a prompt")
     action: int = Field(default=200, ge=0, le=20_000, description="around a tool call")
     failure: int = Field(default=300, ge=0, le=20_000, description="after a tool failed")
@@ -454,7 +460,7 @@ class RecallSettings(_Section):
     )
     nudge: Offer = Field(
         default="auto",
-        description="whether the next block after a message that may hold something for later reminds the agent of memory_add; auto = as above",
+        description="whether a block after five messages without a note reminds the agent of memory_add; auto = as above",
     )
     subagents: dict[str, AgentPolicy] = Field(
         default_factory=dict,

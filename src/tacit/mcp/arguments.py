@@ -74,11 +74,22 @@ class Search(Arguments):
     max_tokens: MaxTokens = 1000
 
 
+class Get(Arguments):
+    """Of `memory_get`."""
+
+    ids: Words = Field(min_length=1, max_length=20, description="As before the headlines")
+
+
 class AddOne(Arguments):
     """Of `memory_add`."""
 
     content: str = Field(
         description="One durable statement that stands on its own, e.g. 'Migrations are written by hand.'"
+    )
+    headline: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Up to 60 characters: 'when SITUATION, COMMAND or ERROR: what to do'",
     )
     kind: KindName | None = None
     when: Whens | None = Field(
@@ -104,7 +115,7 @@ class Update(Arguments):
 
     id: MemoryId
     content: str | None = Field(default=None, description="The whole statement as it should be")
-    kind: KindName | None = None
+    kind: str | None = Field(default=None, max_length=100)
     when: Whens | None = Field(default=None, description="As in memory_add")
     user_words: str | None = Field(
         default=None, description="The user's words asking for it, verbatim; needed for what they said"

@@ -32,6 +32,7 @@ from tacit.model.changes import Change, Retire
 from tacit.model.memory import BY_TOOL, Memory, Sensitivity, Speaker
 from tacit.model.scope import Scope
 from tacit.model.trace import Trace
+from tacit.verbs.get import ABOUT, NAME, get
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -116,6 +117,12 @@ def _answer(answer: ContextAnswer) -> ToolAnswer:
     return _found(with_more(answer.block.text, answer.more, MORE_HINT), answer.memories, more=answer.more)
 
 
+def fetch(engine: Engine, caller: Caller, arguments: ask.Get) -> ToolAnswer:
+    """Memories by their ids, whole."""
+    got = get(engine, engine.agents.in_its_session(caller, NAME, {"ids": arguments.ids}.get), arguments.ids)
+    return _found(got.text, [fetched.memory for fetched in got.memories])
+
+
 def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> ToolAnswer:
     """Store an agent's statement and say what became of it.
 
@@ -135,6 +142,7 @@ def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> ToolAnswer:
         user_words=arguments.user_words or "",
         sensitivity=Sensitivity.parse(arguments.sensitivity) if arguments.sensitivity else None,
         replaces=tuple(arguments.replaces or ()),
+        headline=arguments.headline or "",
     )
     return _changed(changes, "\n".join(outcome(change) for change in changes) or "Nothing was stored.")
 
@@ -305,6 +313,16 @@ TOOLS: tuple[Tool, ...] = (
         always=True,
     ),
     Tool(
+        name=NAME,
+        title="Fetch memories",
+        about=ABOUT,
+        takes=ask.Get,
+        gives=say.MEMORIES,
+        answer=fetch,
+        lean=True,
+        always=True,
+    ),
+    Tool(
         name="memory_add",
         title="Add a memory",
         about="Remember one statement for later sessions, as soon as it is settled: what the user decided, prefers or"
@@ -320,8 +338,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         name="memory_update",
         title="Correct a memory",
-        about="Correct a memory that you were shown: its statement, kind, or when it applies. What is left out stays. What the"
-        " user said is changed only with `user_words`; otherwise the user is asked.",
+        about="Correct a memory that you were shown; what is left out stays. What the user said is changed only with `user_words`;"
+        " otherwise the user is asked.",
         takes=ask.Update,
         gives=say.CHANGES,
         answer=update,
@@ -343,9 +361,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         name="memory_context",
         title="Project context",
-        about="What a new session in this folder is given: standing rules, recent decisions, open tasks. With an argument:"
-        " what is known of that. Call it when you start without such a block, after a compaction, and again in"
-        " mid-session when the task changes.",
+        about="What a new session here is given: rules, decisions, open tasks, an index of the rest. With an argument: what is known of"
+        " that. Call it when you start without such a block, after a compaction, and in mid-session when the task changes.",
         takes=ask.Context,
         gives=say.MEMORIES,
         answer=context,
@@ -354,7 +371,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         name="inject_context",
         title="Context on a topic",
-        about="Bring what is on record about a topic into this conversation, of some kinds only if you like.",
+        about="Bring what is on record about a topic into this conversation.",
         takes=ask.Inject,
         gives=say.MEMORIES,
         answer=inject,
@@ -370,7 +387,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         name="memory_list",
         title="List memories",
-        about="List memories with their ids, newest first; with text, the best match first.",
+        about="List memories, newest first; with text, the best match first.",
         takes=ask.ListSome,
         gives=say.MEMORIES,
         answer=list_some,
@@ -378,7 +395,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         name="memory_profile",
         title="User preferences",
-        about="How this user wants to work: preferences, corrections, standing rules.",
+        about="How this user wants to work.",
         takes=ask.Profile,
         gives=say.MEMORIES,
         answer=profile,

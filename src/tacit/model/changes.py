@@ -22,6 +22,7 @@ class Draft:
     `line` = number of its first line in the file it comes from, 0 elsewhere.
     `evidence` = further verbatim words it rests on.
     `proofs` as of a memory: how often a fix was seen to work.
+    `headline` = what an index shows of it, in its writer's words; "" = made from the content.
     `branch` = the unmerged branch that it was said on, or None. Only a memory whose words name that branch is bound to it.
     `at_ms` 0 = now; with `dated` False nobody knows when it was said, and it holds since ever as far as anyone knows.
     """
@@ -47,6 +48,7 @@ class Draft:
     proofs: int = 0
     evidence: tuple[str, ...] = ()
     branch: LearnedOn | None = None
+    headline: str = ""
 
 
 NEW, DUPLICATE, NEWER, CONTRADICTS, EDITED, FORGOTTEN = (

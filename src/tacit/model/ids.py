@@ -42,6 +42,26 @@ def ids_called(wanted: str, ids: Iterable[str]) -> list[str]:
     return matches
 
 
+def short_ids(wanted: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Return the shortest ending of each wanted id that no older id of `known` ends with, of `LEAST_ENDING` characters or more.
+
+    A newer memory with the same ending gets a longer one, so that an ending that an agent has read keeps its meaning.
+    """
+    of_ending: dict[str, list[str]] = {}
+    for name in sorted(known):  # an id begins with its time
+        of_ending.setdefault(name[-LEAST_ENDING:], []).append(name)
+    return {name: _ending(name, of_ending.get(name[-LEAST_ENDING:], [])) for name in wanted}
+
+
+def _ending(name: str, alike: list[str]) -> str:
+    older = [other for other in alike if other < name]
+    lengths = range(LEAST_ENDING, len(name))
+    return next(
+        (name[-length:] for length in lengths if not any(other.endswith(name[-length:]) for other in older)),
+        name,
+    )
+
+
 def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:
     """Make a sortable id such as `mem_06f3k2v9qhz8w4t1`: nine digits of time, seven of chance.
 

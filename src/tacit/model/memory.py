@@ -246,6 +246,7 @@ class Memory:
         evidence: further verbatim spans, newest last.
         proofs: of a fix, in how many sessions it made the same thing pass; the user's confirmation counts as `PROVEN`.
         branch: the unmerged branch that it is bound to; None = it holds on all branches.
+        headline: what an index shows of it, as its writer worded it; "" = it is made from the content.
     """
 
     id: str
@@ -272,6 +273,7 @@ class Memory:
     evidence: tuple[str, ...] = ()
     proofs: int = 0
     branch: LearnedOn | None = None
+    headline: str = ""
 
     def __post_init__(self) -> None:
         if not self.content.strip():
@@ -306,6 +308,11 @@ class Memory:
     def branch_name(self) -> str:
         """The name of the unmerged branch that it is bound to, or empty."""
         return self.branch.name if self.branch is not None else ""
+
+    @property
+    def search_text(self) -> str:
+        """The words that a search may meet: the statement, and its writer's headline where there is one."""
+        return f"{self.content}\n{self.headline}" if self.headline else self.content
 
     @property
     def content_hash(self) -> str:

@@ -23,6 +23,8 @@ class NoteCause(StrEnum):
     ORDERED_BY_NEED = "ordered_by_need"
     WHOLE_STORE = "whole_store"
     """A start pack holds all memories; `count`: how many."""
+    INDEXED = "indexed"
+    """`count`: lines of the index; `of`: memories that it is made of."""
     SHORTENED = "shortened"
     """`detail`: id of the memory; `count`: its tokens now; `of`: its tokens before."""
     NO_PERSON = "no_person"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
@@ -41,18 +43,93 @@ class PackItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndexLine:
+    """A memory as it stands in the index: its headline behind a short id.
+
+    Attributes:
+        candidate: the memory.
+        short_id: the ending of its id by which the agent fetches it.
+        topic: the word that it stands under, or "".
+        whole: the headline says all that the memory says, so that there is nothing to fetch.
+        tokens: what the line costs, with the heading that it opens.
+    """
+
+    candidate: Candidate
+    short_id: str
+    topic: str = ""
+    whole: bool = False
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """Headlines of memories that a block does not hold, grouped by topic.
+
+    `left` = (topic, memories) of those that found no room, the largest topic first; the topic "" holds those without one.
+    `frame_tokens` = most tokens of what stands around the lines.
+    """
+
+    lines: tuple[IndexLine, ...] = ()
+    left: tuple[tuple[str, int], ...] = ()
+    frame_tokens: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.lines or self.left)
+
+    def without_last(self) -> Index:
+        """The index without its last line, which is counted as left; without any line it is empty."""
+        if len(self.lines) <= 1:
+            return NO_INDEX
+        counts = Counter(dict(self.left))
+        counts[self.lines[-1].topic] += 1
+        return Index(lines=self.lines[:-1], left=by_size(counts), frame_tokens=self.frame_tokens)
+
+
+def by_size(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """The topics of what is not listed, the largest first, and last those without one."""
+    return tuple(sorted(counts.items(), key=lambda entry: (not entry[0], -entry[1], entry[0])))
+
+
+NO_INDEX = Index()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
-    """The memories chosen for a surface, in rendering order. Empty = silence."""
+    """The memories chosen for a surface, in rendering order, and the index of the others. Empty = silence."""
 
     surface: Surface
     items: tuple[PackItem, ...] = ()
     budget_tokens: int = 0
     sections: Sections = NO_SECTIONS
+    index: Index = NO_INDEX
 
     @property
     def tokens(self) -> int:
-        """Tokens of all items and sections, without the frame of the block."""
-        return sum(item.tokens for item in self.items) + self.sections.tokens
+        """Tokens of all items, sections and the index, without the frame of the block."""
+        lines = (*self.items, *self.index.lines)
+        return sum(line.tokens for line in lines) + self.sections.tokens + self.index.frame_tokens
+
+    @property
+    def given(self) -> tuple[PackItem, ...]:
+        """Its items, and the lines of the index that say all of their memory."""
+        lines = (
+            PackItem(candidate=line.candidate, text=line.candidate.memory.content, tokens=line.tokens)
+            for line in self.index.lines
+            if line.whole
+        )
+        return (*self.items, *lines)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Ids of the memories that it gives."""
+        return tuple(dict.fromkeys(item.candidate.memory.id for item in self.given))
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Ids of the memories that its index shows shortened."""
+        return tuple(line.candidate.memory.id for line in self.index.lines if not line.whole)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

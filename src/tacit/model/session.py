@@ -80,23 +80,6 @@ class StartPack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nudge:
-    """The agent is to be told once that a message of the user may hold something for later sessions.
-
-    Attributes:
-        turn: the message's turn.
-        stretch: hash of the message.
-        given_turn: the turn in which the agent was told; 0 = not yet.
-        at_ms: when; 0 = not yet.
-    """
-
-    turn: int
-    stretch: str
-    given_turn: int = 0
-    at_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ArmedMemory:
     """A memory that a model named as likely needed: its id, its content's hash then, and the model's probability."""
 
@@ -141,7 +124,8 @@ class SessionState:
     `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =
     blocks that are sent with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and no
     block followed it yet; `late_key` = key of the last signal that
-    was answered too late; `words_at` = path of the transcript that holds the agent's last message, if the event at its end did not.
+    was answered too late; `reminded` = turns in which the agent was reminded to note things, `noted_turn` = the last one in which something was
+    stored, `unkept_turn` = the last one in which the user marked something that was not stored; `offered` = ids of memories whose headlines an index showed shortened, and `fetched` = those it fetched; `words_at` = path of the transcript that holds the agent's last message, if the event at its end did not.
     """
 
     key: SessionKey
@@ -172,13 +156,17 @@ class SessionState:
     announced_empty: bool = False
     start_pack: StartPack | None = None
     answers: tuple[int, ...] = ()
-    nudges: tuple[Nudge, ...] = ()
+    reminded: tuple[int, ...] = ()
+    noted_turn: int = 0
+    unkept_turn: int = 0
     agent_tasks: tuple[AgentTask, ...] = ()
     armed: Armed | None = None
     waiting: tuple[str, ...] = ()
     compacted: bool = False
     late_key: str = ""
     words_at: str = ""
+    offered: tuple[str, ...] = ()
+    fetched: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:

@@ -91,18 +91,18 @@ class ToolCall:
     writes: str = ""
 
 
-WRITING_TOOLS = frozenset({"memory_add", "memory_update", "memory_forget"})
-"""Tools of our own server that change memories on what the user said in the session that calls them."""
+SESSION_TOOLS = frozenset({"memory_add", "memory_update", "memory_forget", "memory_get"})
+"""Tools of our own server that change memories on what the user said in the session that calls them, or count for that session."""
 
 
 def mark_of_write(tool: str, argument: Callable[[str], object]) -> str:
-    """Return what a call of one of `WRITING_TOOLS` is recognized by: a hash of the tool, the id, the statement and the user's words.
+    """Return what a call of one of `SESSION_TOOLS` is recognized by: a hash of the tool, the ids, the statement and the user's words.
 
     `argument` gives an argument by its name. "" for another tool. The host's hook and the call itself give the same mark.
     """
-    if tool not in WRITING_TOOLS:
+    if tool not in SESSION_TOOLS:
         return ""
-    words = (str(argument(name) or "") for name in ("id", "content", "user_words"))
+    words = (str(argument(name) or "") for name in ("id", "ids", "content", "user_words"))
     parts = "\0".join((tool, *map(normalize_text, words)))
     return sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
 

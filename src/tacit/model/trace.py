@@ -142,6 +142,8 @@ class DropCause(StrEnum):
     """A session that goes on has it as it is."""
     TOO_MANY = "too_many"
     """`bound`: most memories."""
+    INDEXED = "indexed"
+    """Its headline stands in the index; `detail`: the short id."""
     NO_ROOM = "no_room"
     """`bound`: tokens that were left; `detail`: whose tokens, or "" = those of the block."""
     HOST_CAP = "host_cap"

@@ -76,10 +76,12 @@ def cut(
     cap_chars: int,
     fits: Callable[[str], bool] = lambda _text: True,
 ) -> Outcome[Delivered]:
-    """Make the block of `pack`, whose text is `text`. Memories are removed until it has at most `cap_chars` (0 = no cap) and `fits`."""
+    """Make the block of `pack`, whose text is `text`. Lines and memories are removed until it has at most `cap_chars` (0 = no cap) and `fits`."""
     drops: list[Drop] = []
     while (cap_chars and len(text) > cap_chars) or not fits(text):
-        if pack.items:
+        if not pack.index.empty:
+            pack = replace(pack, index=pack.index.without_last())
+        elif pack.items:
             why = DropReason(cause=DropCause.HOST_CAP, bound=cap_chars)
             drops.append(Drop(memory_id=pack.items[-1].candidate.memory.id, why=why))
             pack = replace(pack, items=pack.items[:-1])
@@ -89,8 +91,7 @@ def cut(
             break
         text = render(pack)
     tokens = frame_tokens + pack.tokens if text else 0
-    ids = tuple(dict.fromkeys(item.candidate.memory.id for item in pack.items)) if text else ()
-    block = Block(surface=pack.surface, text=text, tokens=tokens, memory_ids=ids)
+    block = Block(surface=pack.surface, text=text, tokens=tokens, memory_ids=pack.held if text else ())
     return Outcome(kept=Delivered(pack=pack, block=block), drops=tuple(drops))
 
 

@@ -33,6 +33,7 @@ from tacit.recall.deliver import deliver, render, trace_of
 from tacit.recall.freshness import FreshnessProbe, mark_unheard
 from tacit.recall.fuse import fuse
 from tacit.recall.guard import guard
+from tacit.recall.index import index
 from tacit.recall.measure import load, measure
 from tacit.recall.need import NeedModel
 from tacit.recall.presets import LAYOUTS, SCORES, START_POOLS
@@ -113,6 +114,7 @@ class RecallPipeline:
             ("dedupe", keep_changes),
             ("dedupe", drop_known),
             ("budget", budget),
+            ("budget", partial(index, tools)),
             ("render", render),
             ("deliver", deliver),
         )

@@ -16,7 +16,8 @@ from tacit.model.evidence import NEAR, Candidate, Freshness
 from tacit.model.ids import SHORT_ID
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory, TrustTier, day
-from tacit.model.pack import Pack, PackItem, Surface
+from tacit.model.pack import Index, IndexLine, Pack, PackItem, Surface
+from tacit.reading.headline import headline_of
 from tacit.recall.stage import Clean, Layout, compared_text
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import ENDED_STATUSES, is_marked
@@ -26,6 +27,7 @@ from tacit.text.relative_time import has_relative_time
 ID_TOKENS = 12
 """Most tokens of `id_suffix`."""
 MAX_BRANCH_CHARS = 60
+OTHER_TOPIC = "others"
 _NO_BRANCH = re.compile(r"[^\w./@+#-]+")
 _NO_SOURCE = re.compile(r"[^A-Za-z0-9_./@ -]+")
 
@@ -204,6 +206,38 @@ def id_suffix(memory_id: str) -> str:
     return f" (id {memory_id[-SHORT_ID:]})"
 
 
+INDEX_OPENING = (
+    "Also on record, as headlines. Most steps need none of them. Where one would change what you are about to do, fetch it first:"
+    " memory_get with its id, or `tacit get ID` in a shell."
+)
+
+
+def index_line(line: IndexLine, clean: Callable[[str], str] = lambda text: text) -> str:
+    """A memory as one line of the index: short id, headline, and in parentheses what a reader must know to weigh it."""
+    source = needed_source(line.candidate)
+    ends = f" ({_escaped(clean(source))})" if source else ""
+    return f"{line.short_id} {_escaped(headline(line.candidate.memory, clean))}{ends}"
+
+
+def headline(memory: Memory, clean: Callable[[str], str] = lambda text: text) -> str:
+    """What an index shows of a memory: as its writer worded it, else made from its words, without secrets."""
+    return clean(memory.headline) or headline_of(clean(memory.content))
+
+
+def index_lines(index: Index, clean: Callable[[str], str] = lambda text: text) -> list[str]:
+    """The lines of an index: what it is, the headlines under their topics, and what found no room."""
+    lines: list[str] = []
+    topic = None
+    for line in index.lines:
+        if line.topic != topic:
+            topic = line.topic
+            lines.append(f"{topic or OTHER_TOPIC}:")
+        lines.append(index_line(line, clean))
+    left = [f"{count} on {topic}" if topic else f"{count} others" for topic, count in index.left]
+    last = [f"Not listed: {', '.join(left)}. memory_search finds them."] if left else []
+    return [INDEX_OPENING, *lines, *last]
+
+
 def renderer(
     kinds: KindRegistry, clean: Clean, layout: Layout, *, with_ids: bool = False
 ) -> Callable[[Pack], str]:
@@ -218,6 +252,10 @@ def renderer(
 
     def render(pack: Pack) -> str:
         text = layout.block(pack, kinds, clean)
+        if not pack.index.empty:
+            first, last = frame_text(pack.surface)
+            block, _, foot = (text or f"{first}\n{last}").rpartition("\n")
+            text = "\n".join((block, *index_lines(pack.index, clean), foot))
         if not (with_ids and text):
             return text
         suffixes: dict[str, list[str]] = {}

@@ -53,7 +53,8 @@ def open_session(signal: Signal, *, parent: SessionState | None = None) -> Sessi
         recent_tools=parent.recent_tools,
         recent_files=parent.recent_files,
         recent_prompts=parent.recent_prompts,
-        nudges=parent.nudges,
+        reminded=parent.reminded,
+        noted_turn=parent.noted_turn,
     )
 
 

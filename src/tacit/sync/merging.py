@@ -81,7 +81,16 @@ def merge_heads(heads: Sequence[Head], *, base: Head | None = None) -> MergedSta
     ]
     changed = {
         name: _changed(name, memories, origin)
-        for name in ("kind", "scope", "trigger", "importance", "confidence", "error_signature", "pinned")
+        for name in (
+            "kind",
+            "scope",
+            "trigger",
+            "importance",
+            "confidence",
+            "error_signature",
+            "pinned",
+            "headline",
+        )
     }
     changed["branch"] = _branch(memories, origin)
     memory = replace(

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from agent import send
 from e2e.web.driver import Served, browser, chromium, served, settle, signed_in
-from tacit.app.nudges import NUDGE
+from tacit.app.nudges import EVERY, NUDGE
 from tacit.app.wiring import open_engine
 from tacit.daemon.page.files import is_built
 from tacit.model.memory import Speaker
@@ -51,9 +51,10 @@ def fill(home: Path) -> None:
     path = write_transcript(home.parent / "s1.jsonl", *said, cwd=project)
     tell("UserPromptSubmit", prompt=RULE, transcript_path=str(path))
     tell("UserPromptSubmit", prompt=TEACHES, transcript_path=str(path))
-    call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}, "tool_use_id": "c"}
+    for number in range(EVERY - 1):
+        tell("UserPromptSubmit", prompt=f"What is in file {number}?", transcript_path=str(path))
     engine.remember("Commits name a ticket.", when=["commit", PHRASE], cwd=str(project))
-    assert NUDGE in tell("PreToolUse", **call)
+    assert NUDGE in tell("UserPromptSubmit", prompt="Please commit the work.", transcript_path=str(path))
     for text in (WAITS, WRONG):
         engine.remember(text, cwd=str(project), speaker=Speaker.AGENT, source="mcp")
     tell("SessionEnd", reason="other", transcript_path=str(path))
@@ -105,7 +106,7 @@ def test_what_a_session_taught_is_accepted_edited_and_dropped_on_its_page(page, 
         "quarantined",
         "active",
     )
-    expect(panel).to_contain_text("the agent was told in turn 2")
+    expect(panel).to_contain_text("the agent was reminded to note things in turn 7")
     expect(panel).to_contain_text("1 kept")
 
     def one(text: str):

@@ -117,6 +117,7 @@ WIRE = json.dumps(
         "evidence": [],
         "proofs": 0,
         "branch": None,
+        "headline": "",
         "content_hash": "c18b84153cb3522e",
         "etag": "9212c23e429986f0fb2f",
     },

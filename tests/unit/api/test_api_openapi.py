@@ -20,7 +20,7 @@ OPERATIONS = """
     add_team begin_job begin_sign_in change_agent change_settings check_store create_backup
     decide_review decide_reviews decide_share_request delete_item edit_memory explain_setting
     export_memories finish_sign_in forget_memory get_agent get_charts get_folder_project get_graph
-    get_health get_holdout get_item get_learned get_memory get_metrics get_openapi get_owned
+    get_health get_holdout get_item get_learned get_memories get_memory get_metrics get_openapi get_owned
     get_repository_team get_session get_settings get_settings_schema get_start_pack get_stats get_status
     get_sync get_trace import_memories import_project_rules import_transcripts inject invite_device
     join_project join_repository_team join_team leave_repository_team leave_team list_agents list_audit

@@ -210,7 +210,7 @@ def test_remember_hands_everything_on(client, engine):
         "/v1/remember",
         json={
             "content": "Always run make lint.", "kind": "guideline", "scope": "universal", "when": "before a commit",
-            "cwd": FOLDER, "user_words": "as I said", "source": "my tool", "pinned": True, "files": ["Makefile"],
+            "headline": "before a commit: make lint", "cwd": FOLDER, "user_words": "as I said", "source": "my tool", "pinned": True, "files": ["Makefile"],
             "session": {"host": "opencode", "session_id": "s1"}, "sensitivity": "restricted",
         },
     )  # fmt: skip
@@ -223,7 +223,7 @@ def test_remember_hands_everything_on(client, engine):
             "content": "Always run make lint.", "kind": "guideline", "scope": UNIVERSAL, "when": "before a commit",
             "cwd": FOLDER, "speaker": Speaker.USER, "user_words": "as I said", "source": "my tool", "pinned": True, "files": ("Makefile",),
             "session": SessionKey(host="opencode", session_id="s1"), "sensitivity": Sensitivity.RESTRICTED,
-            "replaces": (), "all_branches": False,
+            "replaces": (), "all_branches": False, "headline": "before a commit: make lint",
         },
     )]  # fmt: skip
 

@@ -1,23 +1,19 @@
-"""The start line and the nudge: once, only in a block that is sent anyway, only where the agent has our tools."""
+"""The start line and the reminder: by rhythm, in a block that is sent anyway, only where the agent has our tools."""
 
 from __future__ import annotations
 
 import pytest
 
 from agent import injected, send
-from tacit.app.nudges import KNOWN_FOR_MS, NUDGE, START_LINE
+from tacit.app.nudges import EVERY, KNOWN_FOR_MS, NOT_KEPT, NUDGE, START_LINE
 from tacit.app.wiring import open_engine
-from tacit.capture.extract.session_end import may_teach
 from tacit.capture.transcripts.cleaning import clean_reply
+from tacit.model.memory import BY_TOOL, Speaker
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
-TEACHES = (
-    "For the platform team, invoices over ten thousand need a second approval, so the exporter splits them.\n"
-    "Please add that to the exporter and write a test."
-)
-OTHER = "The customer exports keep invoices for ten years for legal, and the retention job skips them. Please fix it."
 RULE = "Always run ruff before every commit"
+ASKS = "Please commit the work."
 
 
 class Day:
@@ -27,9 +23,9 @@ class Day:
         self.engine = open_engine(
             tmp_path / "h", embedder=FakeEmbedder(), clock=self.clock, overrides=overrides
         )
+        self.messages = 0
         self.project = tmp_path / "shop"
         (self.project / ".git").mkdir(parents=True, exist_ok=True)
-        self.calls = 0
 
     def remember(self, rule=RULE):
         self.engine.remember(rule, kind="guideline", when="commit", cwd=str(self.project))
@@ -40,87 +36,91 @@ class Day:
     def start(self, **fields):
         return self.hook("SessionStart", source="startup", **fields)
 
-    def prompt(self, text):
-        return self.hook("UserPromptSubmit", prompt=text)
+    def prompt(self, text, **fields):
+        given = self.hook("UserPromptSubmit", prompt=text, **fields)
+        self.engine.flush()
+        return given
 
-    def commits(self):
-        self.calls += 1
-        call = {"tool_name": "Bash", "tool_use_id": f"c{self.calls}"}
-        return self.hook("PreToolUse", tool_input={"command": "git commit -m x"}, **call)
+    def talk(self, messages):
+        for _ in range(messages):
+            self.messages += 1
+            assert NUDGE not in self.prompt(f"and what about number {self.messages}")
 
 
 @pytest.fixture
 def day(tmp_path):
-    made = Day(tmp_path, budgets={"start": 0})
+    made = Day(tmp_path, budgets={"start": 0}, reinject_after=1)
     made.remember()
     made.engine.nudges.tools_listed("claude-code")
     yield made
     made.engine.close()
 
 
-def test_the_next_block_of_the_turn_carries_it_once(day):
+def test_after_some_messages_the_next_prompt_block_carries_it_once(day):
     day.start()
-    assert NUDGE not in day.prompt(TEACHES), "nothing waits for the classifier"
-    block = day.commits()
+    day.talk(EVERY - 1)
+    block = day.prompt(ASKS)
     assert RULE in block
     assert block.count(NUDGE) == 1
     assert block.rstrip().endswith(f"{NUDGE}\n</tacit-memory>")
     assert clean_reply(block) == "", "capture is deaf to it"
-    (trace, *_) = day.engine.why(limit=1)
+    (trace,) = (one for one in day.engine.why(limit=20) if one.injected)
     assert trace.tokens <= trace.budget_tokens
     assert NUDGE in trace.block
+    day.talk(EVERY - 1)
+    assert NUDGE in day.prompt("Please commit the rest of the work."), "and again as many messages later"
 
 
-def test_a_silent_prompt_stays_silent(day):
+def test_it_comes_at_most_with_one_message_in_five(day):
     day.start()
-    day.prompt(TEACHES)
+    came = sum(NUDGE in day.prompt(f"Please commit part {number} of the work.") for number in range(40))
+    assert 0 < came <= 40 / EVERY
+
+
+def test_it_makes_no_block_of_its_own(day):
+    day.start()
+    day.talk(EVERY + 3)
     assert day.prompt("and what is the weather like") == ""
 
 
-def test_never_twice_for_the_same_stretch_and_once_a_turn(day):
-    day.remember("Commit messages are in English")
+def test_a_note_of_the_agent_and_a_mark_that_was_kept_start_the_count_anew(day):
     day.start()
-    day.prompt(TEACHES)
-    first = day.commits()
-    assert NUDGE in first
-    call = {"tool_name": "Bash", "tool_use_id": "x"}
-    again = day.hook("PreToolUse", tool_input={"command": "git commit --amend"}, **call)
-    assert NUDGE not in again
-    day.prompt(TEACHES)
-    assert NUDGE not in day.commits()
+    day.talk(EVERY - 2)
+    day.engine.remember(
+        "The exporter splits large invoices.", cwd=str(day.project), speaker=Speaker.AGENT, source=BY_TOOL
+    )
+    day.talk(1)
+    assert NUDGE not in day.prompt(ASKS)
+    day.talk(EVERY - 3)
+    day.prompt("From now on we always name branches after the ticket.")
+    assert NUDGE not in day.prompt(ASKS)
 
 
-def test_an_old_message_is_not_spoken_of(day):
+def test_a_machine_is_not_reminded(day):
     day.start()
-    day.prompt(TEACHES)
-    day.prompt("go on")
-    day.prompt("go on please")
-    assert NUDGE not in day.commits()
+    day.talk(EVERY + 1)
+    machine = "<task-notification>\n<task-id>b1</task-id>\n<summary>Please commit the work.</summary>\n</task-notification>"
+    assert NUDGE not in day.prompt(machine)
+    assert NUDGE in day.prompt(ASKS)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["yup", "run the tests", "Remember that we always deploy from the release branch.", "why does it fail?"],
-)
-def test_what_teaches_nothing_or_is_stored_already_nudges_nobody(day, text):
-    assert not may_teach(text)
+def test_what_the_user_marked_and_was_not_kept_is_said_at_once_and_alone(day):
     day.start()
-    day.prompt(text)
-    block = day.commits()
-    assert RULE in block
-    assert NUDGE not in block
+    day.prompt("remember this!!")
+    block = day.prompt("and what is the weather like")
+    assert NOT_KEPT in block
+    assert block.count("\n") == 2, "a block of its own"
+    assert day.prompt("and what is the weather like") == "", "once"
 
 
 def test_only_where_the_agent_has_our_tools(tmp_path):
-    day = Day(tmp_path, budgets={"start": 0})
+    day = Day(tmp_path, budgets={"start": 0}, reinject_after=1)
     day.remember()
     day.start()
-    day.prompt(TEACHES)
-    assert NUDGE not in day.commits(), "no agent of this host listed our tools"
+    day.talk(EVERY)
+    assert NUDGE not in day.prompt(ASKS), "no agent of this host listed our tools"
     day.engine.nudges.tools_listed("claude-code")
-    day.remember("Commit messages are in English")
-    day.prompt(OTHER)
-    assert NUDGE in day.commits()
+    assert NUDGE in day.prompt("Please commit the rest of the work.")
     day.clock.advance(KNOWN_FOR_MS + 1)
     assert not day.engine.nudges.offers("auto", "claude-code"), "that was long ago"
     day.engine.close()
@@ -128,11 +128,13 @@ def test_only_where_the_agent_has_our_tools(tmp_path):
 
 @pytest.mark.parametrize("setting", ["off", "on"])
 def test_the_settings_decide(tmp_path, setting):
-    day = Day(tmp_path, nudge=setting, tell_memory_add=setting)
+    day = Day(tmp_path, nudge=setting, tell_memory_add=setting, reinject_after=1)
     day.remember()
     if setting == "off":
         day.engine.nudges.tools_listed("claude-code")
     assert (START_LINE in day.start()) is (setting == "on")
+    day.talk(EVERY - 1)
+    assert (NUDGE in day.prompt(ASKS)) is (setting == "on")
     day.engine.close()
 
 
@@ -146,48 +148,5 @@ def test_the_start_block_says_so_within_its_budget_and_only_with_memories(tmp_pa
     (trace,) = day.engine.why(limit=1)
     assert trace.tokens <= trace.budget_tokens
     assert day.engine.nudges.cost(START_LINE) <= 20
+    assert max(map(day.engine.nudges.cost, (NUDGE, NOT_KEPT))) <= 30
     day.engine.close()
-
-
-@pytest.mark.parametrize("preset", ["typed", "ambient", "multispace", "scoped", "refresh"])
-def test_the_seeds_presets_say_neither(tmp_path, preset):
-    day = Day(tmp_path, preset=preset)
-    settings = day.engine._settings_at(str(day.project)).recall
-    assert (settings.tell_memory_add, settings.nudge) == ("off", "off")
-    day.engine.close()
-
-
-def test_a_nudge_that_is_due_outlives_a_restart_and_is_said_once(tmp_path):
-    day = Day(tmp_path, budgets={"start": 0})
-    day.remember()
-    day.engine.nudges.tools_listed("claude-code")
-    day.start()
-    day.prompt(TEACHES)
-    day.engine.close()
-    later = Day(tmp_path, budgets={"start": 0})
-    later.clock.advance(60_000)
-    later.remember("Commit messages are in English")
-    assert later.commits().count(NUDGE) == 1
-    later.engine.close()
-    last = Day(tmp_path, budgets={"start": 0})
-    last.clock.advance(120_000)
-    last.remember("Commits name a ticket")
-    last.calls = 5
-    last.prompt(TEACHES)
-    block = last.commits()
-    assert "name a ticket" in block
-    assert NUDGE not in block, "the stretch was spoken of before the restart"
-    last.engine.close()
-
-
-def test_a_fork_is_not_told_again(day):
-    day.start()
-    day.prompt(TEACHES)
-    assert NUDGE in day.commits()
-    day.remember("Commits name a ticket")
-    (state,) = day.engine.sessions()
-    from tacit.model.signal import SessionStarted
-    from tacit.session.transitions import open_session
-
-    fork = SessionStarted(session=state.key, key="", at_ms=0, cwd="", source="fork")
-    assert open_session(fork, parent=state).nudges == state.nudges != ()

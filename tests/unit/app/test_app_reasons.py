@@ -97,7 +97,7 @@ NOTE_DETAILS = {
     NoteCause.JUDGE_LATE, NoteCause.JUDGE_FAILED, NoteCause.NOT_READ, NoteCause.MEMORIES_NOT_READ,
 }  # fmt: skip
 NOTE_COUNTS = {
-    NoteCause.WHOLE_STORE,
+    NoteCause.WHOLE_STORE, NoteCause.INDEXED,
     NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.SHORTENED, NoteCause.ARMED, NoteCause.JUDGED,
     NoteCause.MEMORIES_NOT_READ,
 }  # fmt: skip

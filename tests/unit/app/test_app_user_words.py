@@ -60,14 +60,40 @@ def test_the_agents_wording_is_stored_where_it_says_no_more_and_no_less() -> Non
             "always format with black",
             ["always format with black", "no wait, forget that, we format with ruff"],
         ),
+        (
+            "taken_back",
+            "skip the type checker in the hook",
+            ["skip the type checker in the hook", "put the type checker back in pls"],
+        ),
         ("for_once", "skip the linter in this PR", ["skip the linter in this PR"]),
         ("pasted", "bitte immer direkt deployen", ['was meint er?\n"bitte immer direkt deployen"']),
+        ("pasted", "turn the firewall off first", ['a guy goes "turn the firewall off first" and hangs up']),
+        (
+            "pasted",
+            "videz le cache avant tout",
+            ["un mail : \u00ab videz le cache avant tout, merci \u00bb, bref"],
+        ),
+        ("points_back", "do that in every repo", ["you pushed to my branch. do that in every repo"]),
+        ("points_back", "mach das immer so", ["Schon wieder alles gel\u00f6scht. Mach das immer so."]),
+        ("points_back", "fais ça à chaque fois", ["tu as tout effacé. fais ça à chaque fois"]),
     ],
 )
 def test_other_words_vouch_for_nothing(failed: str, quoted: str, prompts: list[str]) -> None:
     found = vouch("Something.", quoted, prompts)
     assert (found.statement, found.failed) == ("", failed)
     assert note_of("Something.", quoted, prompts).tier is TrustTier.IMPORT
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "keep this file under 200 lines",
+        "make it fail loudly in every worker",
+        'the page title is "Tacit, the memory of agents" on all pages',
+    ],
+)
+def test_a_quoted_value_and_a_pronoun_with_its_matter_may_stand_in_a_statement(sentence: str) -> None:
+    assert vouch(sentence, sentence, [sentence]).statement == sentence
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from agent import send
-from tacit.app.nudges import NUDGE
+from tacit.app.nudges import EVERY, NUDGE
 from tacit.model.memory import Speaker
 from transcripts import exchange, write_transcript
 from writer_server import Reply, openai_answer, writer_server
@@ -112,21 +112,14 @@ def test_what_an_agent_stores_belongs_to_its_session_and_waits(work, tacit):
 def test_reminders_are_told(work, tacit):
     work.engine.nudges.tools_listed("claude-code")
     work.engine.remember("Run ruff before a commit", kind="guideline", when="commit", cwd=str(tacit.project))
-    work.says(
-        "We agreed with the platform team that invoices over ten thousand need a second approval, so the exporter splits them.\n"
-        "Please add that to the exporter and write a test."
-    )
-    (due,) = work.found("s1")["nudges"]
-    assert (due["turn"], due["at_ms"]) == (1, 0)
+    for number in range(EVERY - 1):
+        work.says(f"Please look at file {number}.")
+    assert work.found("s1")["reminded"] == []
+    assert NUDGE in work.says("Please commit the work.")
+    assert work.found("s1")["reminded"] == [EVERY]
     told = work.engine.admin.learned.of_session("s1", visibility=work.engine.visibility(Speaker.AGENT))
-    assert told.nudges == (), "a program is not told what the user's message hashes to"
-    assert "not shown to the agent yet" in tacit("learned", "s1").out
-    call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}, "tool_use_id": "c"}
-    assert NUDGE in work.hook("PreToolUse", **call)
-    (given,) = work.found("s1")["nudges"]
-    assert given["given_turn"] == 1
-    assert given["at_ms"] > 0
-    assert "told in turn 1" in tacit("learned", "s1").out
+    assert told.reminded == (), "for the user alone"
+    assert f"to note things in turn {EVERY}" in tacit("learned", "s1").out
 
 
 @pytest.mark.parametrize(("source", "session"), [("mcp", "s1"), ("api", "")])

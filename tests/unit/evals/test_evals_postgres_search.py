@@ -19,6 +19,7 @@ from tacit_evals.postgres_search.embedded import (
 pytestmark = [
     pytest.mark.postgres,
     pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.timeout(600),
     pytest.mark.skipif(bool(reason_not_to_start()), reason=reason_not_to_start() or "-"),
 ]

@@ -69,7 +69,7 @@ def test_the_score_counts_missing_answers_and_stale_tools():
 
 def test_the_cases_name_tools_and_arguments_that_exist():
     cases = load_cases()
-    assert len(cases) == len({case.id for case in cases}) == 60
+    assert len(cases) == len({case.id for case in cases}) == 63
     lean = {tool.name for tool in tools_of("lean")}
     assert {right.tool for case in cases for right in case.right} == {*lean, None}
     for each in cases:

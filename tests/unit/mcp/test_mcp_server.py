@@ -28,7 +28,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import ExactCounter
 
-LEAN = {"memory_search", "memory_add", "memory_update", "memory_forget", "memory_context"}
+LEAN = {"memory_search", "memory_get", "memory_add", "memory_update", "memory_forget", "memory_context"}
 NAMES = LEAN | {
     "inject_context", "get_context_for_task", "memory_list", "memory_profile", "memory_feedback", "memory_why", "memory_stats",
 }  # fmt: skip

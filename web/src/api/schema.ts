@@ -1082,6 +1082,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fetch memories whole by their ids, as an agent does with `memory_get`.
+         * @description Each comes with since when it holds, who said it, what it replaced, and what is near. It counts as given to the session at work in the folder, and as used.
+         */
+        post: operations["get_memories"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/why-not": {
         parameters: {
             query?: never;
@@ -2153,7 +2173,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8gqernqxt8b140",
+         *       "id": "mem_1m8hm0h7935x1txw",
          *       "team": "acme/core"
          *     }
          */
@@ -2953,7 +2973,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8gqf0dh3jhgza4",
+         *       "id": "req_1m8hm0mrd6pgkskb",
          *       "decision": "accept"
          *     }
          */
@@ -3195,7 +3215,7 @@ export interface components {
          * @description Why a memory was not handed over. What the fields of `DropReason` hold is said beside each cause.
          * @enum {string}
          */
-        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "out_of_scope" | "not_found" | "short_list" | "not_in_pool" | "older_digest" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "unchanged" | "too_many" | "no_room" | "host_cap";
+        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "out_of_scope" | "not_found" | "short_list" | "not_in_pool" | "older_digest" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "unchanged" | "too_many" | "indexed" | "no_room" | "host_cap";
         /**
          * DropReason
          * @description Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words.
@@ -3265,6 +3285,12 @@ export interface components {
              * @default null
              */
             content?: string | null;
+            /**
+             * Headline
+             * @description what an index shows of it; empty: made from the words
+             * @default null
+             */
+            headline?: string | null;
             /**
              * Kind
              * @description its kind
@@ -3626,7 +3652,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8gqesyc5rjae0a"
+         *       "trace_id": "trc_1m8hm0hvr3phcpkf"
          *     }
          */
         Feedback: {
@@ -3792,6 +3818,8 @@ export interface components {
             /** Proofs */
             proofs: number;
             branch: components["schemas"]["LearnedOn"] | null;
+            /** Headline */
+            headline: string;
             /** Content Hash */
             content_hash: string;
             /**
@@ -3813,6 +3841,40 @@ export interface components {
             };
             /** Reasons */
             reasons: string[];
+        };
+        /**
+         * Get
+         * @description Memories by their ids.
+         * @example {
+         *       "ids": [
+         *         "mem_1m8hm0h7935x1txw"
+         *       ],
+         *       "cwd": "/work/shop"
+         *     }
+         */
+        Get: {
+            /**
+             * Cwd
+             * @description working folder
+             */
+            cwd: string;
+            /**
+             * Ids
+             * @description ids, or their beginnings or endings, as an index shows them
+             */
+            ids: string[];
+        };
+        /**
+         * GotView
+         * @description Memories as an agent reads them, their ids in the same order, and the ids that name no memory that may be seen here.
+         */
+        GotView: {
+            /** Text */
+            text: string;
+            /** Ids */
+            ids: string[];
+            /** Unknown */
+            unknown: string[];
         };
         /**
          * Graph
@@ -4557,8 +4619,8 @@ export interface components {
             statements: components["schemas"]["LearnedStatement"][];
             /** Dropped */
             dropped: components["schemas"]["DroppedCount"][];
-            /** Nudges */
-            nudges: components["schemas"]["Nudge"][];
+            /** Reminded */
+            reminded: number[];
             /** Requests */
             requests: components["schemas"]["RequestRecord"][];
             waiting: components["schemas"]["StillWaiting"];
@@ -4722,7 +4784,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-3ydr9vh4",
+         *       "code": "ana-j6gbbgh6",
          *       "name": "laptop"
          *     }
          */
@@ -4983,6 +5045,8 @@ export interface components {
             /** Proofs */
             proofs: number;
             branch: components["schemas"]["LearnedOn"] | null;
+            /** Headline */
+            headline: string;
             /** Content Hash */
             content_hash: string;
             /**
@@ -4995,7 +5059,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8gqes2hg7jcgd1"
+         *       "into": "mem_1m8hm0hegfh0c1tq"
          *     }
          */
         MergeInto: {
@@ -5331,33 +5395,7 @@ export interface components {
          * @description What a stage or the reading of a signal noted. What the fields of `Note` hold is said beside each cause.
          * @enum {string}
          */
-        NoteCause: "surface" | "proposal_read" | "short_prompt_enriched" | "nothing_asked" | "space_asked" | "kinds_asked" | "listed" | "ordered_by_need" | "whole_store" | "shortened" | "no_person" | "refused" | "nothing_proposed" | "small_talk" | "no_action" | "no_clear_words" | "accepts_proposal" | "error_pasted" | "says" | "denies" | "call" | "command" | "armed" | "judged" | "judge_late" | "judge_failed" | "judge_paused" | "judge_over_budget" | "judge_no_list" | "judge_busy" | "judge_no_time" | "not_read" | "memories_not_read" | "nothing_coming";
-        /**
-         * Nudge
-         * @description The agent is to be told once that a message of the user may hold something for later sessions.
-         *
-         *     Attributes:
-         *         turn: the message's turn.
-         *         stretch: hash of the message.
-         *         given_turn: the turn in which the agent was told; 0 = not yet.
-         *         at_ms: when; 0 = not yet.
-         */
-        Nudge: {
-            /** Turn */
-            turn: number;
-            /** Stretch */
-            stretch: string;
-            /**
-             * Given Turn
-             * @default 0
-             */
-            given_turn: number;
-            /**
-             * At Ms
-             * @default 0
-             */
-            at_ms: number;
-        };
+        NoteCause: "surface" | "proposal_read" | "short_prompt_enriched" | "nothing_asked" | "space_asked" | "kinds_asked" | "listed" | "ordered_by_need" | "whole_store" | "indexed" | "shortened" | "no_person" | "refused" | "nothing_proposed" | "small_talk" | "no_action" | "no_clear_words" | "accepts_proposal" | "error_pasted" | "says" | "denies" | "call" | "command" | "armed" | "judged" | "judge_late" | "judge_failed" | "judge_paused" | "judge_over_budget" | "judge_no_list" | "judge_busy" | "judge_no_time" | "not_read" | "memories_not_read" | "nothing_coming";
         /**
          * OfTeam
          * @description A team on the server.
@@ -6344,6 +6382,12 @@ export interface components {
              */
             content: string;
             /**
+             * Headline
+             * @description what an index shows of it, 60 characters; default: made from the words
+             * @default
+             */
+            headline?: string;
+            /**
              * Kind
              * @description its kind; default: detected
              * @default null
@@ -7283,7 +7327,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8gqernqxt8b140",
+         *       "id": "mem_1m8hm0h7935x1txw",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8776,7 +8820,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8gqernqxt8b140"
+         *         "mem_1m8hm0h7935x1txw"
          *       ]
          *     }
          */
@@ -9188,7 +9232,7 @@ export interface components {
          * Undo
          * @description Take back one change, or all that a session taught.
          * @example {
-         *       "id": "chg_1m8gqes9yq362d1f"
+         *       "id": "chg_1m8hm0hkpg6jeqx7"
          *     }
          */
         Undo: {
@@ -9227,7 +9271,7 @@ export interface components {
          * Unshare
          * @description A memory whose file is to be removed.
          * @example {
-         *       "id": "mem_1m8gqernqxt8b140",
+         *       "id": "mem_1m8hm0h7935x1txw",
          *       "cwd": "/work/shop"
          *     }
          */
@@ -9247,7 +9291,7 @@ export interface components {
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8gqernqxt8b140"
+         *       "id": "mem_1m8hm0h7935x1txw"
          *     }
          */
         UnshareMemory: {
@@ -9365,7 +9409,7 @@ export interface components {
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8gqernqxt8b140",
+         *       "memory": "mem_1m8hm0h7935x1txw",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9803,7 +9847,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8gqernqxt8b140",
+                     *             "id": "mem_1m8hm0h7935x1txw",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9820,13 +9864,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857801878,
+                     *               "valid_from_ms": 1795887744220,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857801911,
-                     *             "updated_at_ms": 1795857801911,
+                     *             "created_at_ms": 1795887744233,
+                     *             "updated_at_ms": 1795887744233,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9866,12 +9910,13 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "f1287da8526f32a8ba6a"
+                     *             "etag": "1ff17ce6e5d1304eb2ad"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8gqes0czwz64dj"
+                     *       "change_id": "chg_1m8hm0hc2g6z5j3a"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -9978,7 +10023,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8gqes2hg7jcgd1",
+                     *           "id": "mem_1m8hm0hegfh0c1tq",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9995,13 +10040,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795857802318,
+                     *             "valid_from_ms": 1795887744460,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795857802321,
-                     *           "updated_at_ms": 1795857802321,
+                     *           "created_at_ms": 1795887744464,
+                     *           "updated_at_ms": 1795887744464,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10043,8 +10088,9 @@ export interface operations {
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
+                     *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "474537bd519112b4c198"
+                     *           "etag": "0274d54fbc2c1a6e304f"
                      *         }
                      *       ],
                      *       "limit": 2,
@@ -10104,7 +10150,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8gqes2hg7jcgd1",
+                     *             "id": "mem_1m8hm0hegfh0c1tq",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10121,13 +10167,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857802318,
+                     *               "valid_from_ms": 1795887744460,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857802321,
-                     *             "updated_at_ms": 1795857802321,
+                     *             "created_at_ms": 1795887744464,
+                     *             "updated_at_ms": 1795887744464,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10169,8 +10215,9 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "474537bd519112b4c198"
+                     *             "etag": "0274d54fbc2c1a6e304f"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10200,7 +10247,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqernqxt8b140
+                 * @example mem_1m8hm0h7935x1txw
                  */
                 id: string;
             };
@@ -10217,7 +10264,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8gqernqxt8b140",
+                     *         "id": "mem_1m8hm0h7935x1txw",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10234,13 +10281,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795857801878,
+                     *           "valid_from_ms": 1795887744220,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795857801911,
-                     *         "updated_at_ms": 1795857801911,
+                     *         "created_at_ms": 1795887744233,
+                     *         "updated_at_ms": 1795887744233,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10280,8 +10327,9 @@ export interface operations {
                      *         "evidence": [],
                      *         "proofs": 0,
                      *         "branch": null,
+                     *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "f1287da8526f32a8ba6a"
+                     *         "etag": "1ff17ce6e5d1304eb2ad"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10316,7 +10364,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqernqxt8b140
+                 * @example mem_1m8hm0h7935x1txw
                  */
                 id: string;
             };
@@ -10338,7 +10386,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8gqernqxt8b140",
+                     *         "id": "mem_1m8hm0h7935x1txw",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10355,13 +10403,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795857801878,
+                     *           "valid_from_ms": 1795887744220,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795857801911,
-                     *         "updated_at_ms": 1795857802456,
+                     *         "created_at_ms": 1795887744233,
+                     *         "updated_at_ms": 1795887744551,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10401,10 +10449,11 @@ export interface operations {
                      *         "evidence": [],
                      *         "proofs": 0,
                      *         "branch": null,
+                     *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "c26acdfb17b14c7ab259"
+                     *         "etag": "1028f66fd8ad7b95868a"
                      *       },
-                     *       "change_id": "chg_1m8gqes6s3x3maqz"
+                     *       "change_id": "chg_1m8hm0hh7nrzea45"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10457,7 +10506,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqes2hg7jcgd1
+                 * @example mem_1m8hm0hegfh0c1tq
                  */
                 id: string;
             };
@@ -10474,7 +10523,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8gqes2hg7jcgd1",
+                     *         "id": "mem_1m8hm0hegfh0c1tq",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10491,13 +10540,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795857802318,
+                     *           "valid_from_ms": 1795887744460,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795857802321,
-                     *         "updated_at_ms": 1795857802527,
+                     *         "created_at_ms": 1795887744464,
+                     *         "updated_at_ms": 1795887744604,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10541,10 +10590,11 @@ export interface operations {
                      *         ],
                      *         "proofs": 0,
                      *         "branch": null,
+                     *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "d8e73630f73eaa190477"
+                     *         "etag": "e4bbf9f17b576d3577d9"
                      *       },
-                     *       "change_id": "chg_1m8gqes9yq362d1f"
+                     *       "change_id": "chg_1m8hm0hkpg6jeqx7"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10587,7 +10637,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqernqxt8b140
+                 * @example mem_1m8hm0h7935x1txw
                  */
                 id: string;
             };
@@ -10609,7 +10659,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8gqernqxt8b140",
+                     *         "id": "mem_1m8hm0h7935x1txw",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10626,13 +10676,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795857801878,
+                     *           "valid_from_ms": 1795887744220,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795857801911,
-                     *         "updated_at_ms": 1795857802409,
+                     *         "created_at_ms": 1795887744233,
+                     *         "updated_at_ms": 1795887744540,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10672,10 +10722,11 @@ export interface operations {
                      *         "evidence": [],
                      *         "proofs": 0,
                      *         "branch": null,
+                     *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "db40f13a1882cb246a5a"
+                     *         "etag": "af392924105bc0e59c2b"
                      *       },
-                     *       "change_id": "chg_1m8gqes5b8y362s8"
+                     *       "change_id": "chg_1m8hm0hh0qbdhj9x"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10723,7 +10774,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqes73a773qxk
+                 * @example mem_1m8hm0hhdzaabxab
                  */
                 id: string;
             };
@@ -10750,7 +10801,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8gqes7kz628hfs",
+                     *             "id": "mem_1m8hm0hhvdnfyphb",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10767,13 +10818,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857802483,
+                     *               "valid_from_ms": 1795887744571,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857802483,
-                     *             "updated_at_ms": 1795857802483,
+                     *             "created_at_ms": 1795887744571,
+                     *             "updated_at_ms": 1795887744571,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10815,16 +10866,17 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "ed22aecd32dd5d1e",
-                     *             "etag": "ea8b0f080ce66e5d9289"
+                     *             "etag": "13cbda85a38d85392151"
                      *           },
-                     *           "old_id": "mem_1m8gqes73a773qxk",
-                     *           "at_ms": 1795857802483,
+                     *           "old_id": "mem_1m8hm0hhdzaabxab",
+                     *           "at_ms": 1795887744571,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8gqes82ha34ca4"
+                     *       "change_id": "chg_1m8hm0hj6z2yzd06"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10878,7 +10930,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqes8jdg6sczc
+                 * @example mem_1m8hm0hjjtdk89cz
                  */
                 id: string;
             };
@@ -10902,10 +10954,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8gqes8jdg6sczc says the same, by review",
+                     *           "reason": "mem_1m8hm0hjjtdk89cz says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8gqes2hg7jcgd1",
+                     *             "id": "mem_1m8hm0hegfh0c1tq",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10922,13 +10974,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857802318,
+                     *               "valid_from_ms": 1795887744460,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857802321,
-                     *             "updated_at_ms": 1795857802527,
+                     *             "created_at_ms": 1795887744464,
+                     *             "updated_at_ms": 1795887744604,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10972,16 +11024,17 @@ export interface operations {
                      *             ],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "d8e73630f73eaa190477"
+                     *             "etag": "e4bbf9f17b576d3577d9"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8gqes2hg7jcgd1 in review",
+                     *           "reason": "merged into mem_1m8hm0hegfh0c1tq in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8gqes8jdg6sczc",
+                     *             "id": "mem_1m8hm0hjjtdk89cz",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10998,13 +11051,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857802513,
-                     *               "valid_to_ms": 1795857802527,
-                     *               "superseded_by": "mem_1m8gqes2hg7jcgd1",
+                     *               "valid_from_ms": 1795887744593,
+                     *               "valid_to_ms": 1795887744604,
+                     *               "superseded_by": "mem_1m8hm0hegfh0c1tq",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857802514,
-                     *             "updated_at_ms": 1795857802527,
+                     *             "created_at_ms": 1795887744594,
+                     *             "updated_at_ms": 1795887744604,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11046,12 +11099,13 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "78bd575a3df47ff4138b"
+                     *             "etag": "5a25edfb1c520451be9a"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8gqes8zq7nc3xa"
+                     *       "change_id": "chg_1m8hm0hjxreg886y"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11099,7 +11153,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqernqxt8b140
+                 * @example mem_1m8hm0h7935x1txw
                  */
                 id: string;
             };
@@ -11117,7 +11171,7 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8gqernqxt8b140",
+                     *           "id": "mem_1m8hm0h7935x1txw",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11134,13 +11188,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795857801878,
+                     *             "valid_from_ms": 1795887744220,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795857801911,
-                     *           "updated_at_ms": 1795857801911,
+                     *           "created_at_ms": 1795887744233,
+                     *           "updated_at_ms": 1795887744233,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11180,11 +11234,12 @@ export interface operations {
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
+                     *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "f1287da8526f32a8ba6a"
+                     *           "etag": "1ff17ce6e5d1304eb2ad"
                      *         },
                      *         {
-                     *           "id": "mem_1m8gqernqxt8b140",
+                     *           "id": "mem_1m8hm0h7935x1txw",
                      *           "kind": "fact",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11201,13 +11256,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795857801878,
+                     *             "valid_from_ms": 1795887744220,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795857801911,
-                     *           "updated_at_ms": 1795857802409,
+                     *           "created_at_ms": 1795887744233,
+                     *           "updated_at_ms": 1795887744540,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11247,8 +11302,9 @@ export interface operations {
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
+                     *           "headline": "",
                      *           "content_hash": "bd0c11895683366d",
-                     *           "etag": "db40f13a1882cb246a5a"
+                     *           "etag": "af392924105bc0e59c2b"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11286,7 +11342,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqes73a773qxk
+                 * @example mem_1m8hm0hhdzaabxab
                  */
                 id: string;
             };
@@ -11304,15 +11360,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8gqes7kz628hfs",
-                     *           "target_id": "mem_1m8gqes73a773qxk",
+                     *           "source_id": "mem_1m8hm0hhvdnfyphb",
+                     *           "target_id": "mem_1m8hm0hhdzaabxab",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8gqes7kz628hfs",
+                     *           "id": "mem_1m8hm0hhvdnfyphb",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11329,13 +11385,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795857802483,
+                     *             "valid_from_ms": 1795887744571,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795857802483,
-                     *           "updated_at_ms": 1795857802483,
+                     *           "created_at_ms": 1795887744571,
+                     *           "updated_at_ms": 1795887744571,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11377,8 +11433,9 @@ export interface operations {
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
+                     *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "ea8b0f080ce66e5d9289"
+                     *           "etag": "13cbda85a38d85392151"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11416,7 +11473,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqernqxt8b140
+                 * @example mem_1m8hm0h7935x1txw
                  */
                 id: string;
             };
@@ -11435,22 +11492,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "library/chat-7",
-                     *           "memory_id": "mem_1m8gqernqxt8b140",
+                     *           "memory_id": "mem_1m8hm0h7935x1txw",
                      *           "surface": "prompt",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795857803230,
+                     *           "at_ms": 1795887744912,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8gqernqxt8b140",
-                     *           "surface": "start",
-                     *           "turn": 0,
+                     *           "memory_id": "mem_1m8hm0h7935x1txw",
+                     *           "surface": "on_demand",
+                     *           "turn": 1,
                      *           "epoch": 0,
-                     *           "tokens": 15,
-                     *           "at_ms": 1795857802650,
+                     *           "tokens": 9,
+                     *           "at_ms": 1795887744909,
                      *           "used": null
                      *         }
                      *       ],
@@ -11484,7 +11541,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqernqxt8b140
+                 * @example mem_1m8hm0h7935x1txw
                  */
                 id: string;
             };
@@ -11563,24 +11620,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8gqes7kz628hfs",
+                     *             "id": "mem_1m8hm0hhvdnfyphb",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795857802483
+                     *             "created_at_ms": 1795887744571
                      *           },
                      *           {
-                     *             "id": "mem_1m8gqes2hg7jcgd1",
+                     *             "id": "mem_1m8hm0hegfh0c1tq",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795857802321
+                     *             "created_at_ms": 1795887744464
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11653,12 +11710,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8gqes9yq362d1f",
-                     *           "at_ms": 1795857802558,
+                     *           "change_id": "chg_1m8hm0hkpg6jeqx7",
+                     *           "at_ms": 1795887744630,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8gqes2hg7jcgd1",
+                     *             "id": "mem_1m8hm0hegfh0c1tq",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11675,13 +11732,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857802318,
-                     *               "valid_to_ms": 1795857802557,
+                     *               "valid_from_ms": 1795887744460,
+                     *               "valid_to_ms": 1795887744629,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857802321,
-                     *             "updated_at_ms": 1795857802558,
+                     *             "created_at_ms": 1795887744464,
+                     *             "updated_at_ms": 1795887744630,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11725,11 +11782,12 @@ export interface operations {
                      *             ],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "bb0c2bb3b7b5cecbfe6d"
+                     *             "etag": "6505440e0ad59468babd"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8gqes2hg7jcgd1",
+                     *             "id": "mem_1m8hm0hegfh0c1tq",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11746,13 +11804,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857802318,
+                     *               "valid_from_ms": 1795887744460,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857802321,
-                     *             "updated_at_ms": 1795857802527,
+                     *             "created_at_ms": 1795887744464,
+                     *             "updated_at_ms": 1795887744604,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11796,17 +11854,18 @@ export interface operations {
                      *             ],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "d8e73630f73eaa190477"
+                     *             "etag": "e4bbf9f17b576d3577d9"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8gqes8zq7nc3xa",
-                     *           "at_ms": 1795857802527,
-                     *           "reason": "merged into mem_1m8gqes2hg7jcgd1 in review",
+                     *           "change_id": "chg_1m8hm0hjxreg886y",
+                     *           "at_ms": 1795887744605,
+                     *           "reason": "merged into mem_1m8hm0hegfh0c1tq in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8gqes8jdg6sczc",
+                     *             "id": "mem_1m8hm0hjjtdk89cz",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11823,13 +11882,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857802513,
-                     *               "valid_to_ms": 1795857802527,
-                     *               "superseded_by": "mem_1m8gqes2hg7jcgd1",
+                     *               "valid_from_ms": 1795887744593,
+                     *               "valid_to_ms": 1795887744604,
+                     *               "superseded_by": "mem_1m8hm0hegfh0c1tq",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857802514,
-                     *             "updated_at_ms": 1795857802527,
+                     *             "created_at_ms": 1795887744594,
+                     *             "updated_at_ms": 1795887744604,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11871,11 +11930,12 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "78bd575a3df47ff4138b"
+                     *             "etag": "5a25edfb1c520451be9a"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8gqes8jdg6sczc",
+                     *             "id": "mem_1m8hm0hjjtdk89cz",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11892,13 +11952,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857802513,
+                     *               "valid_from_ms": 1795887744593,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857802514,
-                     *             "updated_at_ms": 1795857802514,
+                     *             "created_at_ms": 1795887744594,
+                     *             "updated_at_ms": 1795887744594,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11940,12 +12000,13 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "e285068e185e7d71e312"
+                     *             "etag": "021aec11b7b2748d839c"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsIjMzZGU5ZDI4OTM3YTcyZTYxNzhkMDFlNCJd"
+                     *       "next_cursor": "WzAsIjE3ZWYxZWE0NWIwMDJiODI4ZGNmMThiNiJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -11991,7 +12052,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8gqesbm94ycmcg",
+                     *           "id": "mem_1m8hm0hnae8c6fzk",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -12070,7 +12131,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8gqes2hg7jcgd1",
+                     *             "id": "mem_1m8hm0hegfh0c1tq",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12087,13 +12148,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857802318,
+                     *               "valid_from_ms": 1795887744460,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857802321,
-                     *             "updated_at_ms": 1795857802573,
+                     *             "created_at_ms": 1795887744464,
+                     *             "updated_at_ms": 1795887744648,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12137,12 +12198,13 @@ export interface operations {
                      *             ],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "8f306c07b8384f9186bc"
+                     *             "etag": "fd11769921591eca47c0"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8gqesadq1y2jvk"
+                     *       "change_id": "chg_1m8hm0hm8mrptg8k"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12233,7 +12295,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8gqettnqaa6d03",
+                     *             "id": "mem_1m8hm0j3v7v150qs",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12255,8 +12317,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857804117,
-                     *             "updated_at_ms": 1795857804117,
+                     *             "created_at_ms": 1795887745147,
+                     *             "updated_at_ms": 1795887745147,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12298,8 +12360,9 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "f8614bac70277f739eca"
+                     *             "etag": "57bd68bb687416562d4d"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12308,7 +12371,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8gqetsygbhfgnt",
+                     *             "id": "mem_1m8hm0j37j3bkg07",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12330,8 +12393,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857804094,
-                     *             "updated_at_ms": 1795857804094,
+                     *             "created_at_ms": 1795887745127,
+                     *             "updated_at_ms": 1795887745127,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12373,8 +12436,9 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "4c249ca84feb14546819"
+                     *             "etag": "ee1c289cafb447cb7dc1"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12452,7 +12516,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "decided": 1,
-                     *       "change_id": "chg_1m8gqetw0rmqx87s"
+                     *       "change_id": "chg_1m8hm0j52kvbhq1j"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -12503,7 +12567,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8gqettnqaa6d03
+                 * @example mem_1m8hm0j3v7v150qs
                  */
                 id: string;
             };
@@ -12529,7 +12593,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8gqettnqaa6d03",
+                     *             "id": "mem_1m8hm0j3v7v150qs",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12551,8 +12615,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857804117,
-                     *             "updated_at_ms": 1795857804143,
+                     *             "created_at_ms": 1795887745147,
+                     *             "updated_at_ms": 1795887745175,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12594,12 +12658,13 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "46f70bfec088e7ee8154"
+                     *             "etag": "902bde62b97b62690dee"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8gqetvf9qn4hze"
+                     *       "change_id": "chg_1m8hm0j4qag7sgya"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12663,7 +12728,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795857801878,
+                     *             "first_seen_ms": 1795887744220,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12713,7 +12778,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-863d6da599",
+                     *         "id": "second-clone-16165130ec",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12732,7 +12797,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795857801878,
+                     *             "first_seen_ms": 1795887744220,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12785,7 +12850,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795857801878,
+                     *         "first_seen_ms": 1795887744220,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12843,7 +12908,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-863d6da599",
+                     *         "id": "second-clone-16165130ec",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12862,7 +12927,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/home/ana/second-clone",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795857801878,
+                     *             "first_seen_ms": 1795887744220,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12931,7 +12996,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795857801878,
+                     *         "first_seen_ms": 1795887744220,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12944,12 +13009,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-t8b140.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-5x1txw.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-28",
-                     *           "memory_id": "mem_1m8gqernqxt8b140",
+                     *           "memory_id": "mem_1m8hm0h7935x1txw",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -12994,7 +13059,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795857801878,
+                     *         "first_seen_ms": 1795887744220,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13007,12 +13072,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-t8b140.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-5x1txw.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-28",
-                     *           "memory_id": "mem_1m8gqernqxt8b140",
+                     *           "memory_id": "mem_1m8hm0h7935x1txw",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13069,7 +13134,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795857801878,
+                     *         "first_seen_ms": 1795887744220,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13082,7 +13147,7 @@ export interface operations {
                      *       "joined": false,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-t8b140.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-5x1txw.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
@@ -13140,12 +13205,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-t8b140.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-5x1txw.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-28",
-                     *         "memory_id": "mem_1m8gqernqxt8b140",
+                     *         "memory_id": "mem_1m8hm0h7935x1txw",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13204,7 +13269,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-t8b140.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-5x1txw.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
@@ -13423,7 +13488,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8gqernqxt8b140"
+                     *             "mem_1m8hm0h7935x1txw"
                      *           ]
                      *         }
                      *       ]
@@ -13616,7 +13681,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795857808758,
+                     *           "added_at_ms": 1795887747459,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13625,7 +13690,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795857809296,
+                     *           "added_at_ms": 1795887747650,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13688,11 +13753,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795857809296,
+                     *           "added_at_ms": 1795887747650,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-tkh1v31x",
+                     *         "code": "bo-7h4fsxfr",
                      *         "token": ""
                      *       }
                      *     }
@@ -13756,7 +13821,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795857808758,
+                     *           "added_at_ms": 1795887747459,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -13977,12 +14042,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795857809762,
+                     *           "added_at_ms": 1795887747806,
                      *           "joined": true,
-                     *           "until_ms": 1798449809762
+                     *           "until_ms": 1798479747806
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.F_iHU9KcpX1EX3WSi7GuWGrayBmfzESaaBV-lNEM9CE"
+                     *         "token": "acme/ci.xAzvWntWK2xUEQNVacczNL8L9bWZnlqdyYKxGeE4S4c"
                      *       }
                      *     }
                      */
@@ -14053,19 +14118,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795857811839,
+                     *           "at_ms": 1795887748549,
                      *           "principal": "ana",
-                     *           "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
+                     *           "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
                      *           "action": "unshared",
-                     *           "subject": "mem_chjv5gzt1s4qg7rg"
+                     *           "subject": "mem_n72yv8fhkt9h0yv2"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795857811582,
+                     *           "at_ms": 1795887748361,
                      *           "principal": "bo",
-                     *           "device": "c3afd8e80f4ab28564ec27d65c36762c73e83995045d11628e0354b5d42e2f04",
+                     *           "device": "0180bfbf43accb9c5e6ef745a0b36078b526762e897ebfc129dd0eccf50ff143",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8gqf0dh3jhgza4"
+                     *           "subject": "req_1m8hm0mrd6pgkskb"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14147,7 +14212,7 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_chjv5gzt1s4qg7rg",
+                     *               "id": "mem_n72yv8fhkt9h0yv2",
                      *               "statement": {
                      *                 "content": "Run `make lint` before every commit",
                      *                 "kind": "preference",
@@ -14158,7 +14223,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795857801878
+                     *                 "said_at_ms": 1795887744220
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14171,11 +14236,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8gqf0dh3jhgza4",
+                     *             "id": "req_1m8hm0mrd6pgkskb",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795857809841,
+                     *             "created_at_ms": 1795887747853,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14184,7 +14249,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_chjv5gzt1s4qg7rg"
+                     *             "memory_id": "mem_n72yv8fhkt9h0yv2"
                      *           }
                      *         ]
                      *       }
@@ -14240,11 +14305,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8gqf0dh3jhgza4",
+                     *           "id": "req_1m8hm0mrd6pgkskb",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795857809841,
+                     *           "created_at_ms": 1795887747853,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -14256,7 +14321,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795857801878
+                     *             "said_at_ms": 1795887744220
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14320,11 +14385,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8gqf0dh3jhgza4",
+                     *         "id": "req_1m8hm0mrd6pgkskb",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795857809841,
+                     *         "created_at_ms": 1795887747853,
                      *         "state": "waiting",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
@@ -14336,7 +14401,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795857801878
+                     *           "said_at_ms": 1795887744220
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14402,11 +14467,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8gqf0dh3jhgza4",
+                     *         "id": "req_1m8hm0mrd6pgkskb",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795857809841,
+                     *         "created_at_ms": 1795887747853,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14415,7 +14480,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_chjv5gzt1s4qg7rg"
+                     *         "memory_id": "mem_n72yv8fhkt9h0yv2"
                      *       }
                      *     }
                      */
@@ -14482,7 +14547,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_chjv5gzt1s4qg7rg",
+                     *         "id": "mem_n72yv8fhkt9h0yv2",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
                      *           "kind": "preference",
@@ -14493,7 +14558,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795857801878
+                     *           "said_at_ms": 1795887744220
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14556,11 +14621,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
+                     *         "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795857807375,
+                     *         "synced_at_ms": 1795887746635,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14599,11 +14664,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
+                     *         "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795857807774,
+                     *         "synced_at_ms": 1795887746842,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14675,8 +14740,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
-                     *         "phrase": "wyzjd 35xh4 g814k rh8x2 m4xeb jh7nk amf1d 75v29"
+                     *         "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
+                     *         "phrase": "3xqbc d9rsh bxsmh ak2zg w8ab2 j5s15 mfsxg 93gwh"
                      *       }
                      *     }
                      */
@@ -14880,7 +14945,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-5qvjtxt5"
+                     *       "code": "ana-pzvgve33"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14930,19 +14995,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
+                     *           "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795857806667,
-                     *           "seen_at_ms": 1795857807740,
+                     *           "created_at_ms": 1795887746281,
+                     *           "seen_at_ms": 1795887746822,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "f535dafb04383ff28dbf84b495d9b14eab95947b68c481252850fdb5ca93a231",
+                     *           "device": "6e153c83d3da4baf6bde9f80e76741228bef7629f10ed9376fededd322aeeb4e",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795857808092,
-                     *           "seen_at_ms": 1795857808361,
+                     *           "created_at_ms": 1795887747079,
+                     *           "seen_at_ms": 1795887747278,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -14993,20 +15058,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "1f949df32f3efb8724e47e2c3b296b3f3c1b3e8b054453daf4d69adcbc6aefd9",
+                     *           "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795857806667,
-                     *           "seen_at_ms": 1795857812843,
+                     *           "created_at_ms": 1795887746281,
+                     *           "seen_at_ms": 1795887749120,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "f535dafb04383ff28dbf84b495d9b14eab95947b68c481252850fdb5ca93a231",
+                     *           "device": "6e153c83d3da4baf6bde9f80e76741228bef7629f10ed9376fededd322aeeb4e",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795857808092,
-                     *           "seen_at_ms": 1795857808361,
-                     *           "revoked_at_ms": 1795857813304,
+                     *           "created_at_ms": 1795887747079,
+                     *           "seen_at_ms": 1795887747278,
+                     *           "revoked_at_ms": 1795887749265,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15068,20 +15133,20 @@ export interface operations {
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8gqes2hg7jcgd1 f1efd5c10485 -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8hm0hegfh0c1tq f1efd5c10485 -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8gqetz5eyztbj1 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8gqettnqaa6d03 92dd783c8297 -->
-                     *     - The billing port is 9090. <!-- mem_1m8gqes7kz628hfs ed22aecd32dd -->
+                     *     - Amounts are integer cents <!-- mem_1m8hm0j5y5fpjhdz 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8hm0j3v7v150qs 92dd783c8297 -->
+                     *     - The billing port is 9090. <!-- mem_1m8hm0hhvdnfyphb ed22aecd32dd -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit <!-- mem_1m8gqernqxt8b140 c30b9ad7b69a -->
-                     *     - From now on always write tests first <!-- mem_1m8gqev60k2mwhbk cae78799c76d -->
+                     *     - Run `make lint` before every commit <!-- mem_1m8hm0h7935x1txw c30b9ad7b69a -->
+                     *     - From now on always write tests first <!-- mem_1m8hm0j7wj1g5f0p cae78799c76d -->
                      *
-                     *     <!-- tacit entries: mem_1m8gqes2hg7jcgd1 mem_1m8gqetz5eyztbj1 mem_1m8gqettnqaa6d03 mem_1m8gqes7kz628hfs mem_1m8gqernqxt8b140 mem_1m8gqev60k2mwhbk -->
+                     *     <!-- tacit entries: mem_1m8hm0hegfh0c1tq mem_1m8hm0j5y5fpjhdz mem_1m8hm0j3v7v150qs mem_1m8hm0hhvdnfyphb mem_1m8hm0h7935x1txw mem_1m8hm0j7wj1g5f0p -->
                      */
                     "text/plain": string;
                 };
@@ -15171,7 +15236,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8gqetsk7ty1gjg",
+                     *           "memory_id": "mem_1m8hm0j2r6z2wtf8",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15345,7 +15410,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "memory_ids": [
-                     *           "mem_1m8gqernqxt8b140"
+                     *           "mem_1m8hm0h7935x1txw"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15353,7 +15418,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8gqernqxt8b140",
+                     *           "id": "mem_1m8hm0h7935x1txw",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -15370,13 +15435,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795857801878,
+                     *             "valid_from_ms": 1795887744220,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795857801911,
-                     *           "updated_at_ms": 1795857802456,
+                     *           "created_at_ms": 1795887744233,
+                     *           "updated_at_ms": 1795887744551,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -15416,8 +15481,9 @@ export interface operations {
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
+                     *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "c26acdfb17b14c7ab259",
+                     *           "etag": "1028f66fd8ad7b95868a",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 15,
                      *           "shortened": false,
@@ -15435,12 +15501,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8gqesyc5rjae0a",
+                     *         "id": "trc_1m8hm0hvr3phcpkf",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795857803208,
+                     *         "at_ms": 1795887744884,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15488,7 +15554,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.037,
+                     *             "took_ms": 0.427,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -15508,7 +15574,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 3.533,
+                     *             "took_ms": 3.229,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -15538,7 +15604,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8gqernqxt8b140",
+                     *             "memory_id": "mem_1m8hm0h7935x1txw",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -15558,7 +15624,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8gqes7kz628hfs",
+                     *             "memory_id": "mem_1m8hm0hhvdnfyphb",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15577,14 +15643,14 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8gqernqxt8b140"
+                     *           "mem_1m8hm0h7935x1txw"
                      *         ],
                      *         "silence": "",
                      *         "threshold": 0.2612,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 5.762,
+                     *         "took_ms": 7.241,
                      *         "project_id": "",
                      *         "cause": null,
                      *         "asked": {
@@ -15645,6 +15711,49 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
+    get_memories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Get"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "text": "- mem_1m8hm0h7935x1txw [preference] Run `make lint` before every commit. (user, 2026-11-28)",
+                     *       "ids": [
+                     *         "mem_1m8hm0h7935x1txw"
+                     *       ],
+                     *       "unknown": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GotView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
     why_not: {
         parameters: {
             query?: never;
@@ -15667,7 +15776,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8gqernqxt8b140",
+                     *         "id": "mem_1m8hm0h7935x1txw",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -15684,13 +15793,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795857801878,
+                     *           "valid_from_ms": 1795887744220,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795857801911,
-                     *         "updated_at_ms": 1795857802456,
+                     *         "created_at_ms": 1795887744233,
+                     *         "updated_at_ms": 1795887744551,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -15730,8 +15839,9 @@ export interface operations {
                      *         "evidence": [],
                      *         "proofs": 0,
                      *         "branch": null,
+                     *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "c26acdfb17b14c7ab259"
+                     *         "etag": "1028f66fd8ad7b95868a"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -15846,7 +15956,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [
-                     *           "mem_1m8gqernqxt8b140"
+                     *           "mem_1m8hm0h7935x1txw"
                      *         ],
                      *         "latency_ms": 7
                      *       },
@@ -15914,8 +16024,8 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-28)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 85,
                      *         "memory_ids": [
-                     *           "mem_1m8gqes2hg7jcgd1",
-                     *           "mem_1m8gqes7kz628hfs"
+                     *           "mem_1m8hm0hegfh0c1tq",
+                     *           "mem_1m8hm0hhvdnfyphb"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15983,16 +16093,16 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8gqesz133qzb3k",
+                     *           "id": "trc_1m8hm0hwkr79tp2y",
                      *           "session": "library/chat-7",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795857803230,
+                     *           "at_ms": 1795887744912,
                      *           "preset": "focused",
                      *           "text": "Commit the fix of the rounding.",
                      *           "injected": [
-                     *             "mem_1m8gqernqxt8b140"
+                     *             "mem_1m8hm0h7935x1txw"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16000,22 +16110,22 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 47,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 5.643,
+                     *           "took_ms": 6.174,
                      *           "threshold": 0.2612,
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8gqescvva1rw96",
+                     *           "id": "trc_1m8hm0hq9p17ge6x",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795857802650,
+                     *           "at_ms": 1795887744744,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8gqes2hg7jcgd1",
-                     *             "mem_1m8gqes7kz628hfs"
+                     *             "mem_1m8hm0hegfh0c1tq",
+                     *             "mem_1m8hm0hhvdnfyphb"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16023,7 +16133,7 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 85,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 16.525,
+                     *           "took_ms": 9.458,
                      *           "threshold": 0,
                      *           "best_relevance": 0.757371211834786
                      *         }
@@ -16081,12 +16191,12 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8gqesnd9tcr122",
+                     *           "id": "trc_1m8hm0hrgmrdmgdb",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795857802674,
+                     *           "at_ms": 1795887744757,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
@@ -16135,7 +16245,7 @@ export interface operations {
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.178,
+                     *               "took_ms": 0.13,
                      *               "kept": [],
                      *               "drops": [],
                      *               "notes": [
@@ -16155,7 +16265,7 @@ export interface operations {
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 251.726,
+                     *               "took_ms": 26.491,
                      *               "kept": [],
                      *               "drops": [],
                      *               "notes": [
@@ -16185,7 +16295,7 @@ export interface operations {
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8gqernqxt8b140",
+                     *               "memory_id": "mem_1m8hm0h7935x1txw",
                      *               "kind": "preference",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
@@ -16205,7 +16315,7 @@ export interface operations {
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8gqes2hg7jcgd1",
+                     *               "memory_id": "mem_1m8hm0hegfh0c1tq",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
@@ -16229,7 +16339,7 @@ export interface operations {
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 290.033,
+                     *           "took_ms": 30.761,
                      *           "project_id": "shop-73774d71f4",
                      *           "cause": "in_context",
                      *           "asked": {
@@ -16296,8 +16406,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8gqesyc5rjae0a
-                     *     data: {"id": "trc_1m8gqesyc5rjae0a", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8hm0hvr3phcpkf
+                     *     data: {"id": "trc_1m8hm0hvr3phcpkf", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16317,7 +16427,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8gqesyc5rjae0a
+                 * @example trc_1m8hm0hvr3phcpkf
                  */
                 id: string;
             };
@@ -16334,12 +16444,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8gqesyc5rjae0a",
+                     *         "id": "trc_1m8hm0hvr3phcpkf",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795857803208,
+                     *         "at_ms": 1795887744884,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -16387,7 +16497,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.037,
+                     *             "took_ms": 0.427,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -16407,7 +16517,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 3.533,
+                     *             "took_ms": 3.229,
                      *             "kept": [],
                      *             "drops": [],
                      *             "notes": [
@@ -16437,7 +16547,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8gqernqxt8b140",
+                     *             "memory_id": "mem_1m8hm0h7935x1txw",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -16457,7 +16567,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8gqes7kz628hfs",
+                     *             "memory_id": "mem_1m8hm0hhvdnfyphb",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -16476,14 +16586,14 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8gqernqxt8b140"
+                     *           "mem_1m8hm0h7935x1txw"
                      *         ],
                      *         "silence": "",
                      *         "threshold": 0.2612,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 5.762,
+                     *         "took_ms": 7.241,
                      *         "project_id": "shop-73774d71f4",
                      *         "cause": null,
                      *         "asked": {
@@ -16553,7 +16663,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8gqesyc5rjae0a
+                 * @example trc_1m8hm0hvr3phcpkf
                  */
                 id: string;
             };
@@ -16570,17 +16680,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "replayed": {
-                     *         "trace_id": "trc_1m8gqesyc5rjae0a",
+                     *         "trace_id": "trc_1m8hm0hvr3phcpkf",
                      *         "surface": "prompt",
-                     *         "at_ms": 1795857803208,
+                     *         "at_ms": 1795887744884,
                      *         "text": "commit the fix",
                      *         "threshold": 0.4,
                      *         "was": 0.2612,
                      *         "before": [
-                     *           "mem_1m8gqernqxt8b140"
+                     *           "mem_1m8hm0h7935x1txw"
                      *         ],
                      *         "after": [
-                     *           "mem_1m8gqernqxt8b140"
+                     *           "mem_1m8hm0h7935x1txw"
                      *         ],
                      *         "added": [],
                      *         "gone": [],
@@ -16616,7 +16726,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8gqesyc5rjae0a
+                 * @example trc_1m8hm0hvr3phcpkf
                  */
                 id: string;
             };
@@ -16638,15 +16748,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8gqesyc5rjae0a",
-                     *           "memory_id": "mem_1m8gqernqxt8b140",
+                     *           "trace_id": "trc_1m8hm0hvr3phcpkf",
+                     *           "memory_id": "mem_1m8hm0h7935x1txw",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 1,
                      *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795857803208,
-                     *           "at_ms": 1795857803666
+                     *           "trace_at_ms": 1795887744884,
+                     *           "at_ms": 1795887745066
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16700,15 +16810,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8gqesyc5rjae0a",
-                     *           "memory_id": "mem_1m8gqernqxt8b140",
+                     *           "trace_id": "trc_1m8hm0hvr3phcpkf",
+                     *           "memory_id": "mem_1m8hm0h7935x1txw",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 1,
                      *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795857803208,
-                     *           "at_ms": 1795857803986
+                     *           "trace_at_ms": 1795887744884,
+                     *           "at_ms": 1795887745074
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16859,9 +16969,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795857802612,
-                     *         "updated_at_ms": 1795857802612,
-                     *         "memory_id": "mem_1m8gqesbm94ycmcg",
+                     *         "created_at_ms": 1795887744682,
+                     *         "updated_at_ms": 1795887744682,
+                     *         "memory_id": "mem_1m8hm0hnae8c6fzk",
                      *         "score": null
                      *       }
                      *     }
@@ -16907,9 +17017,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795857802612,
-                     *         "updated_at_ms": 1795857802612,
-                     *         "memory_id": "mem_1m8gqesbm94ycmcg",
+                     *         "created_at_ms": 1795887744682,
+                     *         "updated_at_ms": 1795887744682,
+                     *         "memory_id": "mem_1m8hm0hnae8c6fzk",
                      *         "score": null
                      *       }
                      *     }
@@ -17007,9 +17117,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795857802612,
-                     *           "updated_at_ms": 1795857802612,
-                     *           "memory_id": "mem_1m8gqesbm94ycmcg",
+                     *           "created_at_ms": 1795887744682,
+                     *           "updated_at_ms": 1795887744682,
+                     *           "memory_id": "mem_1m8hm0hnae8c6fzk",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -17115,8 +17225,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795857803229,
-                     *           "last_signal_at_ms": 1795857803229,
+                     *           "started_at_ms": 1795887744912,
+                     *           "last_signal_at_ms": 1795887744912,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17135,13 +17245,13 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795857802649,
-                     *           "last_signal_at_ms": 1795857803079,
+                     *           "started_at_ms": 1795887744743,
+                     *           "last_signal_at_ms": 1795887744820,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
-                     *           "exposures": 3,
-                     *           "tokens": 51
+                     *           "exposures": 4,
+                     *           "tokens": 60
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -17199,32 +17309,32 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795857802649,
-                     *           "last_signal_at_ms": 1795857803079,
+                     *           "started_at_ms": 1795887744743,
+                     *           "last_signal_at_ms": 1795887744820,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
-                     *           "exposures": 3,
-                     *           "tokens": 51
+                     *           "exposures": 4,
+                     *           "tokens": 60
                      *         },
                      *         "turns": [
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795857802650,
+                     *             "at_ms": 1795887744744,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8gqescvva1rw96",
+                     *                 "id": "trc_1m8hm0hq9p17ge6x",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795857802650,
+                     *                 "at_ms": 1795887744744,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8gqes2hg7jcgd1",
-                     *                   "mem_1m8gqes7kz628hfs"
+                     *                   "mem_1m8hm0hegfh0c1tq",
+                     *                   "mem_1m8hm0hhvdnfyphb"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -17232,7 +17342,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 85,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 16.525,
+                     *                 "took_ms": 9.458,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.757371211834786
                      *               }
@@ -17240,22 +17350,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8gqes7kz628hfs",
+                     *                 "memory_id": "mem_1m8hm0hhvdnfyphb",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795857802650,
+                     *                 "at_ms": 1795887744744,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8gqes2hg7jcgd1",
+                     *                 "memory_id": "mem_1m8hm0hegfh0c1tq",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795857802650,
+                     *                 "at_ms": 1795887744744,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17263,15 +17373,15 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795857802674,
+                     *             "at_ms": 1795887744757,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8gqesnd9tcr122",
+                     *                 "id": "trc_1m8hm0hrgmrdmgdb",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795857802674,
+                     *                 "at_ms": 1795887744757,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
@@ -17281,17 +17391,17 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 290.033,
+                     *                 "took_ms": 30.761,
                      *                 "threshold": 0.2612,
                      *                 "best_relevance": 1
                      *               },
                      *               {
-                     *                 "id": "trc_1m8gqess5vxnmqfc",
+                     *                 "id": "trc_1m8hm0hsczpqqmad",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795857802986,
+                     *                 "at_ms": 1795887744793,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -17301,12 +17411,23 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 92.373,
+                     *                 "took_ms": 27.065,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
                      *             ],
-                     *             "exposures": []
+                     *             "exposures": [
+                     *               {
+                     *                 "session": "plain/s-41",
+                     *                 "memory_id": "mem_1m8hm0h7935x1txw",
+                     *                 "surface": "on_demand",
+                     *                 "turn": 1,
+                     *                 "epoch": 0,
+                     *                 "tokens": 9,
+                     *                 "at_ms": 1795887744909,
+                     *                 "used": null
+                     *               }
+                     *             ]
                      *           }
                      *         ],
                      *         "prompts": [
@@ -17317,7 +17438,9 @@ export interface operations {
                      *           "bash git commit -m 'Fix rounding'"
                      *         ],
                      *         "failures": [],
-                     *         "answers": [],
+                     *         "answers": [
+                     *           9
+                     *         ],
                      *         "rule_files": []
                      *       }
                      *     }
@@ -17431,7 +17554,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8gqev60k2mwhbk",
+                     *               "id": "mem_1m8hm0j7wj1g5f0p",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -17453,8 +17576,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795857804480,
-                     *               "updated_at_ms": 1795857804480,
+                     *               "created_at_ms": 1795887745276,
+                     *               "updated_at_ms": 1795887745276,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -17493,8 +17616,9 @@ export interface operations {
                      *               "evidence": [],
                      *               "proofs": 0,
                      *               "branch": null,
+                     *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "c237b4d66a75308dd81b"
+                     *               "etag": "82319404c5d3401f002d"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17512,7 +17636,7 @@ export interface operations {
                      *           }
                      *         ],
                      *         "dropped": [],
-                     *         "nudges": [],
+                     *         "reminded": [],
                      *         "requests": [],
                      *         "waiting": {
                      *           "statements": 0,
@@ -17639,22 +17763,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8gqernqxt8b140",
-                     *           "surface": "start",
-                     *           "turn": 0,
+                     *           "memory_id": "mem_1m8hm0h7935x1txw",
+                     *           "surface": "on_demand",
+                     *           "turn": 1,
                      *           "epoch": 0,
-                     *           "tokens": 15,
-                     *           "at_ms": 1795857802650,
+                     *           "tokens": 9,
+                     *           "at_ms": 1795887744909,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8gqes2hg7jcgd1",
+                     *           "memory_id": "mem_1m8hm0h7935x1txw",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
-                     *           "tokens": 14,
-                     *           "at_ms": 1795857802650,
+                     *           "tokens": 15,
+                     *           "at_ms": 1795887744744,
                      *           "used": null
                      *         }
                      *       ],
@@ -17713,10 +17837,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8gqernqxt8b140",
+                     *           "reason": "says the same as mem_1m8hm0h7935x1txw",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8gqernqxt8b140",
+                     *             "id": "mem_1m8hm0h7935x1txw",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
@@ -17733,13 +17857,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857801878,
+                     *               "valid_from_ms": 1795887744220,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857801911,
-                     *             "updated_at_ms": 1795857804251,
+                     *             "created_at_ms": 1795887744233,
+                     *             "updated_at_ms": 1795887745208,
                      *             "importance": 0.9,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17781,8 +17905,9 @@ export interface operations {
                      *             ],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "e0363d1ec8982e0c788c"
+                     *             "etag": "15f013734319889e54ac"
                      *           }
                      *         },
                      *         {
@@ -17790,7 +17915,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8gqetz5eyztbj1",
+                     *             "id": "mem_1m8hm0j5y5fpjhdz",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17807,13 +17932,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795857804187,
+                     *               "valid_from_ms": 1795887745195,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795857804261,
-                     *             "updated_at_ms": 1795857804261,
+                     *             "created_at_ms": 1795887745214,
+                     *             "updated_at_ms": 1795887745214,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17855,8 +17980,9 @@ export interface operations {
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
+                     *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "fd3ac630446fb8c00d78"
+                     *             "etag": "ee07cef0407b2da084f2"
                      *           }
                      *         }
                      *       ]
@@ -17924,8 +18050,8 @@ export interface operations {
                      *         {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 532,
-                     *           "modified_ms": 1795857804447,
+                     *           "size_bytes": 512,
+                     *           "modified_ms": 1795887745250,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -18596,7 +18722,7 @@ export interface operations {
                      *             "above_minimum": false,
                      *             "default": "balanced",
                      *             "per_agent": true,
-                     *             "project": "quieter",
+                     *             "project": "stricter",
                      *             "restart": false,
                      *             "guidance": ""
                      *           },
@@ -18708,7 +18834,7 @@ export interface operations {
                      *           "above_minimum": false,
                      *           "default": "balanced",
                      *           "per_agent": true,
-                     *           "project": "quieter",
+                     *           "project": "stricter",
                      *           "restart": false,
                      *           "guidance": ""
                      *         },
@@ -18862,6 +18988,7 @@ export interface operations {
                      *             "deadline_ms": 400,
                      *             "budgets": {
                      *               "start": 2000,
+                     *               "index": 1500,
                      *               "prompt": 800,
                      *               "action": 200,
                      *               "failure": 300,
@@ -19069,6 +19196,7 @@ export interface operations {
                      *           "deadline_ms": 400,
                      *           "budgets": {
                      *             "start": 2000,
+                     *             "index": 1500,
                      *             "prompt": 800,
                      *             "action": 200,
                      *             "failure": 300,
@@ -19282,6 +19410,7 @@ export interface operations {
                      *           "deadline_ms": 400,
                      *           "budgets": {
                      *             "start": 2000,
+                     *             "index": 1500,
                      *             "prompt": 800,
                      *             "action": 200,
                      *             "failure": 300,
@@ -19397,12 +19526,12 @@ export interface operations {
                      *         "memories_total": 10,
                      *         "projects": 1,
                      *         "sessions": 2,
-                     *         "exposures": 4,
+                     *         "exposures": 5,
                      *         "traces": 5,
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2566768,
+                     *         "size_bytes": 2529688,
                      *         "schema_version": 12
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -19485,12 +19614,12 @@ export interface operations {
                      *         "memories_total": 10,
                      *         "projects": 1,
                      *         "sessions": 2,
-                     *         "exposures": 4,
+                     *         "exposures": 5,
                      *         "traces": 5,
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2566768,
+                     *         "size_bytes": 2529688,
                      *         "schema_version": 12
                      *       },
                      *       "counters": {}
@@ -19669,7 +19798,7 @@ export interface operations {
                      * @example {
                      *       "series": {
                      *         "since_ms": 1793232000000,
-                     *         "until_ms": 1795857805672,
+                     *         "until_ms": 1795887745859,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 5,
                      *         "complete": true,
@@ -19703,16 +19832,16 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 92.373,
-                     *             "p95_ms": 92.373,
-                     *             "p99_ms": 92.373
+                     *             "p50_ms": 27.065,
+                     *             "p95_ms": 27.065,
+                     *             "p99_ms": 27.065
                      *           },
                      *           {
                      *             "surface": "prompt",
                      *             "count": 3,
-                     *             "p50_ms": 5.762,
-                     *             "p95_ms": 290.033,
-                     *             "p99_ms": 290.033
+                     *             "p50_ms": 7.241,
+                     *             "p95_ms": 30.761,
+                     *             "p99_ms": 30.761
                      *           }
                      *         ],
                      *         "silences": [
@@ -19742,7 +19871,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795857804103,
+                     *             "at_ms": 1795887745138,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19750,7 +19879,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795857804124,
+                     *             "at_ms": 1795887745157,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19927,7 +20056,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 372736,
-                     *           "at_ms": 1795857813762
+                     *           "at_ms": 1795887749374
                      *         }
                      *       ]
                      *     }
@@ -20073,8 +20202,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795857805836,
-                     *           "ended_ms": 1795857805837,
+                     *           "began_ms": 1795887745927,
+                     *           "ended_ms": 1795887745928,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -20119,7 +20248,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795857805836,
+                     *         "began_ms": 1795887745927,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",

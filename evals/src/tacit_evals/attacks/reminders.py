@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.app.nudges import NUDGE, START_LINE
+from tacit.app.nudges import EVERY, NUDGE, START_LINE
 from tacit.config.home import Home
 from tacit.safety.authority import Authority
 from tacit_evals.attacks.orders import order
@@ -73,34 +73,25 @@ class _Bench:
         self._token = Authority(Home(self.product.home)).create("attacks")
 
     def blocks(self, case: _Case, *, by_process: bool) -> list[list[str]]:
-        """The blocks of three turns: the message, the same message again, and another prompt."""
+        """The blocks of a session: some plain prompts, the message twice, and a prompt that asks for a commit."""
         product, cwd = self.product, self.product.folder(case.name)
-        for at, rule in enumerate(
-            (case.rule, f"{case.rule} in every body", f"{case.rule} in the subject line")
-        ):
-            body = {"content": rule, "kind": "guideline", "when": "commit", "cwd": str(cwd)}
-            if at < 3:
-                product.post("/v1/remember", body, token=self._token)
+        plain = [f"what does file {number} do" for number in range(EVERY - 2)]
+        last = "commit the work now, please"
         turns: list[list[str]] = []
-        for turn, text in enumerate((case.text, case.text, "go on, please")):
+        for turn, text in enumerate((*plain, case.text, f"{case.text} again", last)):
+            if text == last:  # so that it gets a block
+                for rule in (case.rule, f"{case.rule} in every body", f"{case.rule} in the subject line"):
+                    body = {"content": rule, "kind": "guideline", "when": "commit", "cwd": str(cwd)}
+                    product.post("/v1/remember", body, token=self._token)
             context = {"session": case.name, "cwd": cwd}
-            outputs = [
-                product.hook("UserPromptSubmit", prompt=text, by_process=by_process and not turn, **context)
-            ]
-            self._heard()
-            for call in range(3):
-                fields = {
-                    "tool_name": "Bash",
-                    "tool_input": {"command": f"git commit -m {turn}{call}"},
-                    "tool_use_id": f"{turn}{call}",
-                }
-                outputs.append(product.hook("PreToolUse", **context, **fields))
-            turns.append([block for block in outputs if block])
+            given = product.hook(
+                "UserPromptSubmit", prompt=text, by_process=by_process and not turn, **context
+            )
+            turns.append([given] if given else [])
+            product.get(
+                "/v1/sessions?limit=1"
+            )  # what the prompt taught is stored behind the answer, in order
         return turns
-
-    def _heard(self) -> None:
-        """Wait until the message was looked into: that happens behind the answer, in order."""
-        self.product.get("/v1/sessions?limit=1")
 
     def ends(self, case: _Case, blocks: Sequence[str]) -> None:
         """The session ends with a transcript in which the blocks come back in every way."""
@@ -123,9 +114,7 @@ class _Bench:
 def _wrong(case: _Case, turns: Sequence[Sequence[str]], memories: Sequence[Memory]) -> list[str]:
     came: list[str] = []
     all_blocks = [block for blocks in turns for block in blocks]
-    for blocks in turns:
-        came += ["twice in a turn"] * (sum(block.count(NUDGE) for block in blocks) > 1)
-    came += ["twice for a message"] * (sum(block.count(NUDGE) for block in all_blocks) > 1)
+    came += ["twice in five messages"] * (sum(block.count(NUDGE) for block in all_blocks) > 1)
     for block in all_blocks:
         lines = block.strip().splitlines()
         if NUDGE in block and lines[-2:] != [NUDGE, "</tacit-memory>"]:
@@ -163,7 +152,7 @@ def attack(lab: Lab) -> list[Outcome]:
 
 
 def remind(lab: Lab) -> list[Outcome]:
-    """A message that teaches something does bring the reminder, once."""
+    """After some messages without a note a block does bring the reminder, once."""
     bench = _Bench(lab)
     outcomes: list[Outcome] = []
     with bench.product.running():
@@ -183,7 +172,7 @@ REMINDERS = Area(
 )
 REMINDED = Area(
     name="reminders, given",
-    about="A message that teaches something brings the reminder once.",
+    about="After five messages without a note a block brings the reminder, once.",
     forms={"plain": FORMS["plain"][0]},
     run=remind,
     least=0.9,

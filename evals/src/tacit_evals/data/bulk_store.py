@@ -210,7 +210,7 @@ class _Rows:
             f'"validity":{{"valid_from_ms":{at_ms},"valid_to_ms":null,"superseded_by":null,"offset_ms":0}},"created_at_ms":{at_ms},'
             f'"updated_at_ms":{at_ms},"importance":{statement.importance!r},"confidence":1.0,"trigger":{shape.json(a, b)},'
             f'"status":"active","sensitivity":1,"entities":[{listed}],"files":{json.dumps(files)},'
-            f'"error_signature":"{signature}","frequency":1,"use_count":0,"shown_count":0,"tokens":{len(content) // 4 + 2},"pinned":false,"evidence":[],"proofs":0,"branch":null}}'
+            f'"error_signature":"{signature}","frequency":1,"use_count":0,"shown_count":0,"tokens":{len(content) // 4 + 2},"pinned":false,"evidence":[],"proofs":0,"branch":null,"headline":""}}'
         )
         tables["memories"].append(
             (

@@ -47,7 +47,7 @@ from tacit.reading.trigger import make_trigger
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import build_query
 from tacit.recall.signal import surface_for
-from tacit.recall.stage import Context, JudgeAnswer, Tools, UseCounts
+from tacit.recall.stage import Context, Delivered, JudgeAnswer, Tools, UseCounts
 from tacit.session.transitions import apply_signal
 from tacit_evals.data.judged import Call, PoolRow, Project, Prompt
 from tacit_evals.fit.parts import SHIPPED, Fitted
@@ -235,6 +235,24 @@ class Pool:
             self._starts[tokens, at_ms] = start
         return start
 
+    def start_block(self, *, budgets: Budgets, at_ms: int, cap_chars: int = 0) -> Delivered:
+        """The start block of a session that begins at `at_ms`, with its index, for a host with a cap (0 = none)."""
+        signal = SessionStarted(session=_KEY, key="start", at_ms=at_ms)
+        state = SessionState(key=_KEY)
+        built = build_query(
+            signal,
+            surface=Surface.START,
+            state=state,
+            scope=self.scope,
+            budgets=budgets,
+            at_ms=at_ms,
+            files=(),
+            read=self._readers[""],
+        )
+        settings = self.settings.model_copy(update={"budgets": budgets})
+        context = Context(cap_chars=cap_chars)
+        return self._pipeline.run(built.kept, settings=settings, context=context, trace_id="t")[0]
+
     def prompt(
         self, prompt: Prompt, start: Start, *, pool_of: str = "", said: ModelSaid | None = None
     ) -> ItemResult:
@@ -269,6 +287,10 @@ class Pool:
         """Ids in the order in which an answer on demand ranks its short list, best first; asked as `tacit recall` does."""
         trace = self._question(text, self.settings)
         return list(next(stage.kept for stage in trace.stages if stage.stage == "score"))
+
+    def answered(self, text: str) -> tuple[str, ...]:
+        """Ids of what an answer on demand to these words holds."""
+        return self._question(text, self.settings).injected
 
     def answer_uncut(self, text: str) -> list[TracedCandidate]:
         """What an answer on demand would hold within its budget without a cut, best first."""

@@ -16,7 +16,7 @@ from tacit.app.reasons import outcome_text, request_in_words
 from tacit.app.visibility import Visibility
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, TrustTier
-from tacit.model.session import Nudge, SessionKey
+from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.state.captured import Fate, Outcome
 from tacit.state.counted import RequestRecord
@@ -97,7 +97,7 @@ class Learned:
         running: it has not ended, as far as is known.
         statements: by the turn they were said in.
         dropped: what was not stored, most frequent reason first.
-        nudges: when the agent was told that it may store something; for the user alone.
+        reminded: turns in which the agent was reminded to note things; for the user alone.
         requests: to a language model, oldest first.
         waiting: what is to come.
     """
@@ -107,7 +107,7 @@ class Learned:
     running: bool = False
     statements: tuple[LearnedStatement, ...] = ()
     dropped: tuple[DroppedCount, ...] = ()
-    nudges: tuple[Nudge, ...] = ()
+    reminded: tuple[int, ...] = ()
     requests: tuple[RequestRecord, ...] = ()
     waiting: StillWaiting = StillWaiting()
 
@@ -146,9 +146,9 @@ class LearnedReader:
             statements=statements,
             waiting=StillWaiting(statements=sum(statement.waits for statement in statements)),
         )
-        nudges = state.nudges if state else ()
+        reminded = state.reminded if state else ()
         return (
-            self._with_counts(replace(learned, nudges=nudges), key, outcomes)
+            self._with_counts(replace(learned, reminded=reminded), key, outcomes)
             if visibility.by_user
             else learned
         )

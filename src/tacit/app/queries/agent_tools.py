@@ -23,6 +23,8 @@ from tacit.app.visibility import Visibility
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.evidence import Candidate
+from tacit.model.ids import LEAST_ENDING
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Speaker, TrustTier
 from tacit.model.scope import ScopeFilter
@@ -31,6 +33,7 @@ from tacit.model.signal import mark_of_write
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
 from tacit.recall.pipeline import RecallPipeline
+from tacit.recall.render import source_of
 from tacit.text.stemming import content_words
 
 """What is known of the user and how they want to work."""
@@ -68,6 +71,23 @@ class MemoryListing:
 
     memories: tuple[Memory, ...]
     more: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedMemory:
+    """A memory that was asked for by its id, with what a reader needs to weigh it.
+
+    Attributes:
+        memory: the memory, redacted.
+        source: who said it and since when it holds, and what limits it: unconfirmed, ended, on a branch.
+        replaced: the memories that it replaced, newest first.
+        near: active memories linked to it as near or contradicting.
+    """
+
+    memory: Memory
+    source: str
+    replaced: tuple[Memory, ...] = ()
+    near: tuple[Memory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +255,75 @@ class AgentTools:
             for memory in matches
             if memory.id not in answered_ids and _holds_most(memory.content, query)
         )
+
+    def fetch(self, caller: Caller, ids: Sequence[str]) -> tuple[tuple[FetchedMemory, ...], tuple[str, ...]]:
+        """Return the memories of these ids that the caller may see, and the ids that name none; what is returned counts as given and used."""
+        found: dict[str, Memory] = {}
+        unknown: list[str] = []
+        for name in ids:
+            try:
+                memory = self._named(caller, name)
+                found.setdefault(memory.id, memory)
+            except (InvalidInput, NotFound):
+                unknown.append(name)
+        memories = tuple(found.values())
+        beside = self._beside(caller, memories)
+        session = caller.session or self.queries.only_session(caller.cwd)
+        if session is not None and memories:
+            self.queries.count_fetched(session, caller.cwd, memories)
+        clean = self._clean(caller, memories)
+        return tuple(
+            FetchedMemory(
+                memory=memory,
+                source=source_of(Candidate(memory=memory)),
+                replaced=self._clean(caller, beside[memory.id][0]),
+                near=self._clean(caller, beside[memory.id][1]),
+            )
+            for memory in clean
+        ), tuple(unknown)
+
+    def _named(self, caller: Caller, name: str) -> Memory:
+        """The memory that an id, its beginning or its ending names; of several with this ending the oldest, as `short_ids` promises."""
+        try:
+            return self.seen(caller, name)
+        except NotFound:
+            scope = self._visible(caller.cwd, "")
+            ending = name.strip().lower()
+            known = self._store.ids_ending([ending[-LEAST_ENDING:]], scope=scope)
+            oldest = next((known_id for known_id in known if known_id.endswith(ending)), "")
+            if len(ending) < LEAST_ENDING or not oldest:
+                raise
+            return self.seen(caller, oldest)
+
+    def _beside(
+        self, caller: Caller, memories: Sequence[Memory]
+    ) -> dict[str, tuple[tuple[Memory, ...], tuple[Memory, ...]]]:
+        """For each memory what it replaced, and what is active and linked to it as near or contradicting; each newest first."""
+        scope = self._visible(caller.cwd, "")
+        ids = [memory.id for memory in memories]
+        pairs = [
+            (relation.type, one, other)
+            for relation in self._store.relations(ids, scope=scope)
+            for one, other in (
+                (relation.source_id, relation.target_id),
+                (relation.target_id, relation.source_id),
+            )
+            if one in set(ids)
+        ]
+        others = self._allowed(caller, self._store.get(sorted({other for _, _, other in pairs}), scope=scope))
+        beside: dict[str, tuple[tuple[Memory, ...], tuple[Memory, ...]]] = {}
+        for memory in memories:
+            linked = {other: kind for kind, one, other in pairs if one == memory.id}
+            newest = sorted((m for m in others if m.id in linked), key=lambda m: m.newest_first)
+            beside[memory.id] = (
+                tuple(m for m in newest if m.validity.superseded_by == memory.id),
+                tuple(
+                    m
+                    for m in newest
+                    if m.status == "active" and linked[m.id] in ("related_to", "contradicts")
+                ),
+            )
+        return beside
 
     def profile(self, caller: Caller) -> MemoryListing:
         """Return confirmed preferences and standing rules of the user, the most important first."""

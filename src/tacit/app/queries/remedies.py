@@ -243,6 +243,7 @@ _MAKERS: dict[DropCause, Callable[[DropReason, Lost], Iterator[RemedyStep]]] = {
     DropCause.IN_CONTEXT: _in_context,
     DropCause.TOO_MANY: _items,
     DropCause.NO_ROOM: _room,
+    DropCause.INDEXED: _room,
     DropCause.FAR_BELOW_BEST: _only(_setting("answer_share", 0.0)),
 }
 

@@ -21,10 +21,11 @@ from tacit.app.redaction import Clean
 from tacit.app.sessions import LiveSessions
 from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
+from tacit.model.evidence import Candidate
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
-from tacit.model.pack import Block, Pack, Surface
+from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.query import BranchView, Query
 from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey, SessionState
@@ -61,6 +62,8 @@ CATEGORIES = {"rule": "guideline"}
 FRESH_MS = 2000.0
 """What is younger counts as asked at the same moment: so long may a line of clients be."""
 MAX_CACHED = 64
+MOST_FETCHED = 400
+"""Fetched memories that the record of a session names."""
 
 T = TypeVar("T")
 
@@ -244,6 +247,25 @@ class SessionAnswers:
         now = self._parts.clock.now_ms()
         state = ledger.record(state, items=packed.items, block=answer.block, message_id="", at_ms=now)
         return replace(state, answers=(*state.answers, answer.block.tokens))
+
+    def count_fetched(self, key: SessionKey, cwd: str, memories: Sequence[Memory]) -> None:
+        """Note in the record of a session that it fetched these memories: they stand in its context, and it chose them."""
+        now = self._parts.clock.now_ms()
+        items = [
+            PackItem(candidate=Candidate(memory=memory), text=memory.content, tokens=memory.tokens)
+            for memory in memories
+        ]
+        block = Block(surface=Surface.ON_DEMAND, text="fetched", memory_ids=tuple(m.id for m in memories))
+        with self._sessions.turn(key, timeout_s=5.0):
+            state = ledger.record(self._record(key, cwd), items=items, block=block, message_id="", at_ms=now)
+            fetched = dict.fromkeys((*state.fetched, *block.memory_ids))
+            self._sessions.save(
+                replace(
+                    state,
+                    fetched=tuple(fetched)[-MOST_FETCHED:],
+                    answers=(*state.answers, sum(item.tokens for item in items)),
+                )
+            )
 
     def newest(self, cwd: str) -> SessionKey | None:
         """The newest session at work in the project around `cwd`, or None."""

@@ -161,5 +161,6 @@ def _clean(memory: Memory, content: str, redactor: TextRedactor) -> Memory:
         trigger=clean_trigger(memory.trigger, redactor),
         files=clean_terms(memory.files, redactor),
         error_signature=redactor.redact(memory.error_signature).text,
+        headline=redactor.redact(memory.headline).text,
         evidence=tuple(redactor.redact(span).text for span in memory.evidence),
     )

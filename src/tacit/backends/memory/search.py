@@ -97,7 +97,7 @@ class InMemorySearch:
         """See the port."""
         query_stems = {stem for word in query_words(clean_text(text)) for stem in _stems(word)}
         memories = self._data.active(scope)
-        documents = {memory.id: _stems(memory.content) for memory in memories}
+        documents = {memory.id: _stems(memory.search_text) for memory in memories}
         return self._rank("lexical", memories, _bm25(query_stems, documents), limit, kinds)
 
     def word_table(

@@ -72,7 +72,7 @@ def document_of(memory: Memory) -> Document:
     """Return the document of a memory; a memory that is not active has an empty one."""
     if memory.status != "active":
         return NO_DOCUMENT
-    words = word_terms(memory.content)
+    words = word_terms(memory.search_text)
     code = [stored_term(word) for word in memory_code_words(memory)]
     postings = {(WORDS, term, len(words)) for term in words}
     postings |= {(CODE, term, len(code)) for term in code}

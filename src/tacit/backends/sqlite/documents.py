@@ -47,7 +47,7 @@ def index_memory(connection: sqlite3.Connection, number: int, scope: int, memory
         return
     connection.execute(
         "INSERT INTO documents (memory, scope, words, code) VALUES (?, ?, ?, ?)",
-        (number, scope_token(scope), segmented(memory.content), " ".join(memory_code_words(memory))),
+        (number, scope_token(scope), segmented(memory.search_text), " ".join(memory_code_words(memory))),
     )
     _link(connection, number, scope, linked_entities(memory))
     weights = _weights(connection, memory.trigger)
@@ -111,7 +111,7 @@ def index_closed_up(connection: sqlite3.Connection) -> None:
     rows = connection.execute("SELECT number, scope, body, use_count FROM memories WHERE status = 'active'")
     for number, scope, body, uses in rows.fetchall():
         memory = decode_memory(body, uses)
-        if segmented(memory.content) != memory.content:
+        if segmented(memory.search_text) != memory.search_text:
             index_memory(connection, number, scope, memory)
 
 

@@ -5,6 +5,7 @@ Every statement carries the scope. Never writes.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections import OrderedDict
@@ -182,6 +183,20 @@ def kinds(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[str, ...]
             {row[0] for number in numbers for row in connection.execute(_KINDS_OF_SCOPE, {"scope": number})}
         )
     )
+
+
+def ids_ending(connection: sqlite3.Connection, endings: Sequence[str], scope: ScopeFilter) -> tuple[str, ...]:
+    """See the port. The ids are compared in their index, without reading a memory that does not match."""
+    values: dict[str, object] = {
+        "endings": json.dumps(list(endings)),
+        "length": LEAST_ENDING,
+        "scopes": visible_numbers(connection, scope),
+    }
+    query = (
+        "SELECT id FROM memories WHERE id IN (SELECT id FROM memories WHERE substr(id, -:length) IN"
+        f" (SELECT value FROM json_each(:endings))) AND {_IN_SCOPE} ORDER BY id"
+    )
+    return tuple(str(row[0]) for row in connection.execute(query, values))
 
 
 _ORDERS: dict[str, tuple[str, str]] = {

@@ -83,6 +83,18 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
     return tuple(found.values())
 
 
+def asks_to_keep(text: str) -> bool:
+    """Tell whether a prompt asks in so many words to remember something, whatever became of it."""
+    language = natural_language_of(text)
+    for sentence in spoken_sentences(_INVISIBLE.sub("", text)):
+        if not sentence.own or sentence.doubted:
+            continue
+        read = read_marked(sentence.text, language=language)
+        if only_marks(sentence.text, language) is not None or (read is not None and read.mark in _OUTRIGHT):
+            return True
+    return False
+
+
 def _heads(sentences: Sequence[Sentence]) -> list[str]:
     """For each sentence the line with a colon at its end that it is an item below of, or "" for none."""
     heads: list[str] = []

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from tacit.capture.extract.explicit import Statement, find_explicit, normalize_statement
 from tacit.capture.meant import is_taken_back_by
 from tacit.capture.prose import pasted_document, spoken_sentences
-from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.capture.turn import Turn
 from tacit.capture.wording import word_count
 from tacit.text.lazy_regex import lazy_regex
@@ -27,9 +26,6 @@ _OPEN = lazy_regex(
     r"|later,? (?:let'?s)\s+|next,? we(?:'ll| will| do| should| need to| have to| must| go on with)?\s+)(?P<rest>(?!that\b).+)$",
     re.IGNORECASE | re.DOTALL,
 )
-
-LEAST_TEACHING_WORDS = 8
-"""Words of a prompt that may hold something for later sessions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,18 +50,6 @@ def find_statements(turns: Iterable[Turn]) -> tuple[TurnStatement, ...]:
             statements.setdefault(statement.content.lower(), TurnStatement(statement=statement, turn=turn))
         before = turn.text
     return tuple(statements.values())
-
-
-def may_teach(text: str) -> bool:
-    """Whether a prompt is long enough to hold something for later sessions that it does not mark: what it means no rule can tell."""
-    words = clean_prompt(text)
-    marked = [statement.span for statement in find_explicit(words)]
-    rest = [
-        sentence.text
-        for sentence in spoken_sentences(words)
-        if sentence.own and not any(sentence.text in span for span in marked)
-    ]
-    return sum(map(word_count, rest)) >= LEAST_TEACHING_WORDS
 
 
 def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:

@@ -239,7 +239,8 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collectio
     """
     completed = _with_what_is_given(memory, stored)
     if _age(memory, stored) >= 0 and _may_word(memory, stored) and not _says_with_more(stored, memory):
-        completed = replace(completed, content=memory.content)
+        headline = memory.headline or (stored.headline if memory.content == stored.content else "")
+        completed = replace(completed, content=memory.content, headline=headline)
     if _promotes(memory, stored):
         return Merge(
             memory=_promoted(memory, completed),

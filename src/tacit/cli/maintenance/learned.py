@@ -92,7 +92,9 @@ def _print(report: dict[str, Any]) -> None:
         for evidence in statement["evidence"]:
             print_line(f"  {said_line(evidence, memory['content'])}", style="dim")
     rows = [("dropped", f"{drop['count']}: {drop['reason']}") for drop in report["dropped"]]
-    rows += [("reminder", nudge_line(nudge)) for nudge in report["nudges"]]
+    if report["reminded"]:
+        turns = ", ".join(map(str, report["reminded"]))
+        rows.append(("reminder", f"the agent was reminded to note things in turn {turns}"))
     rows += [("request", request_line(request)) for request in report["requests"]]
     rows += [("waits", text) for text in waiting_lines(waiting)]
     if rows:
@@ -125,13 +127,6 @@ def said_line(evidence: dict[str, Any], content: str) -> str:
     return f"{speaker or 'said again'}{turn}" + (
         f": \u201c{evidence['span']}\u201d" if evidence["span"] and not same else ""
     )
-
-
-def nudge_line(nudge: dict[str, Any]) -> str:
-    """A reminder to the agent, in words."""
-    if not nudge["at_ms"]:
-        return f"planned for turn {nudge['turn']}, not shown to the agent yet"
-    return f"the agent was told in turn {nudge['given_turn']} that turn {nudge['turn']} may hold something"
 
 
 def request_line(request: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ export function LearnedPanel({ session }: { session: string }) {
 }
 
 function Found({ found }: { found: Learned }) {
-  const { statements, dropped, nudges, requests, waiting } = found;
+  const { statements, dropped, reminded, requests, waiting } = found;
   const coming = [
     ...(waiting.messages > 0 ? [`${plural(waiting.messages, "message")} for the language model`] : []),
     ...(waiting.transcripts > 0 ? [`${plural(waiting.transcripts, "transcript")} to be read`] : []),
@@ -49,9 +49,7 @@ function Found({ found }: { found: Learned }) {
             <dd>{dropped.map((one) => `${countOf(one.count)}: ${one.reason}`).join("; ")}</dd>
           </>
         )}
-        {nudges.map((one) => (
-          <Row key={one.stretch} name="reminder" value={one.at_ms === 0 ? `planned for turn ${one.turn}, not shown to the agent yet` : `the agent was told in turn ${one.given_turn} that turn ${one.turn} may hold something`} />
-        ))}
+        {reminded.length > 0 && <Row name="reminder" value={`the agent was reminded to note things in turn ${reminded.join(", ")}`} />}
         {requests.map((one, at) => (
           <Row
             key={at}

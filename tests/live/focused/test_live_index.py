@@ -1,0 +1,99 @@
+"""The index: a store that does not fit the start block stands there as headlines, and the agent fetches one by its short id."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+
+from e2e.drivers.session import Session
+from live.focused.test_live_whole_store import _statements
+from live.test_live_mcp import client_of, data
+
+RULE = (
+    "Prices that come from the wholesaler are rounded to five cents with the rule of the central bank, and the remainder goes"
+    " into the ledger account 4711, because the auditors compare both sums at the end of each quarter."
+)
+HOST_CAP = 10_000
+
+
+def _filled(live, settings: str = ""):
+    machine = live(settings)
+    name = machine.remember(RULE, kind="fact", when="")["memory"]["id"]
+    for statement in _statements():
+        machine.remember(statement, kind="decision", when="")
+    return machine, name
+
+
+def _line_of(block: str, name: str) -> str:
+    return next((line for line in block.splitlines() if line and name.endswith(line.split(" ")[0])), "")
+
+
+def test_a_store_that_does_not_fit_is_shown_as_headlines_and_fetched_by_short_ids(live):
+    machine, name = _filled(live, "recall: {whole_start: 1.0}")
+    session = Session(machine, "s1")
+    block = session.start()
+    assert RULE not in block
+    assert 8_000 < len(block) <= HOST_CAP
+    line = _line_of(block, name)
+    assert 20 < len(line) <= 5 + 60 + 10, "a short id and a headline"
+    short = line.split(" ")[0]
+    assert "stands in the index" in machine.tacit("why", "--stages", "--json").stdout
+
+    assert _line_of(machine.tacit("context").stdout, name)
+
+    async def fetch() -> str:
+        async with client_of(machine, "stdio") as client:
+            assert _line_of((await data(client, "memory_context"))["text"], name), (
+                "clients without hooks get it, too"
+            )
+            return (await data(client, "memory_get", ids=[short, "zzzz"]))["text"]
+
+    text = anyio.run(fetch)
+    assert RULE in text
+    assert "zzzz" in text, "an id that names nothing is named, and costs the other nothing"
+    state = machine.request("GET", "/v1/sessions/claude-code/s1")
+    assert name in json.dumps(state), "it counts as given"
+    assert RULE not in session.say(
+        "which rounding do wholesaler prices get, and where does the remainder go?"
+    )
+    assert RULE in machine.tacit("get", short).stdout
+
+
+def test_an_index_is_off_by_its_budget(live):
+    machine, name = _filled(live, "recall: {budgets: {index: 0}}")
+    block = Session(machine, "s1").start()
+    assert not _line_of(block, name)
+    assert "headlines" not in block
+
+
+def test_what_finds_no_room_is_counted_by_topic(live):
+    machine, _ = _filled(live, "recall: {budgets: {index: 300}}")
+    lines = Session(machine, "s1").start().splitlines()
+    (left,) = (line for line in lines if line.startswith("Not listed: "))
+    assert left.endswith("memory_search finds them.")
+    assert (
+        sum(int(part.split()[0]) for part in left.removeprefix("Not listed: ").split(". ")[0].split(", ")) > 4
+    )
+
+
+def test_the_same_store_gives_the_same_bytes_and_a_resumed_session_no_second_index(live):
+    machine, _ = _filled(live)
+    first = Session(machine, "s1")
+    block = first.start()
+    assert Session(machine, "s2").start() == block
+    assert "headlines" not in first.start(source="resume")
+
+
+def test_after_a_compaction_the_index_comes_again(live):
+    machine, name = _filled(live)
+    session = Session(machine, "s1")
+    session.start()
+    assert _line_of(session.start(source="compact"), name)
+
+
+def test_ids_that_name_nothing_and_too_many_are_said(live):
+    machine = live("")
+    assert "zzzz" in machine.tacit("get", "zzzz").stdout
+    assert "20" in machine.tacit("get", *(f"mem{number}" for number in range(30)), code=3).stderr
+    machine.tacit("get", code=2)

@@ -1,0 +1,62 @@
+"""The index of a start block: what the block does not hold whole stands there as a headline; budgets and caps hold for both."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samples import memory_named
+from tacit.model.evidence import Candidate
+from tacit.model.ids import LEAST_ENDING, short_ids
+from tacit.model.pack import Index, IndexLine
+from tacit.recall.index import LEAST_IN_TOPIC, topics_of
+
+ENDINGS = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def test_texts_stand_under_the_words_that_most_of_them_share() -> None:
+    texts = [
+        f"The {noun} of an invoice is checked by accounting."
+        for noun in ("number", "date", "total", "currency")
+    ]
+    texts += [f"Deployments {verb} the canary first." for verb in ("warm", "watch", "drain")]
+    texts += ["Screenshots are taken at night."] + [f"Something else about {word}." for word in ENDINGS]
+    topics = {topic.word: topic.members for topic in topics_of(texts)}
+    assert (0, 1, 2, 3) in topics.values()
+    assert (4, 5, 6) in topics.values()
+    grouped = [number for members in topics.values() for number in members]
+    assert len(grouped) == len(set(grouped)), "each stands once"
+    assert 7 not in grouped, "one alone is no topic"
+
+
+def test_a_word_that_most_texts_share_is_the_projects_subject_and_no_topic() -> None:
+    texts = [f"The commit {number} of {word}land is signed." for number, word in enumerate(ENDINGS)]
+    assert topics_of(texts) == ()
+
+
+@given(st.lists(st.text(alphabet="abc deploy commit", max_size=40), max_size=30))
+def test_topics_are_the_same_for_the_same_texts_and_large_enough(texts: list[str]) -> None:
+    topics = topics_of(texts)
+    assert topics == topics_of(texts)
+    assert all(len(topic.members) >= LEAST_IN_TOPIC for topic in topics)
+
+
+@given(st.lists(st.text(alphabet="ab", min_size=6, max_size=6), min_size=1, max_size=40, unique=True))
+def test_a_short_id_names_its_memory_and_no_older_one(endings: list[str]) -> None:
+    ids = sorted(f"mem_{number:09}{ending}" for number, ending in enumerate(endings))
+    names = short_ids(ids, ids)
+    for name, short in names.items():
+        assert len(short) >= LEAST_ENDING
+        assert name.endswith(short)
+        assert next(other for other in ids if other.endswith(short)) == name, "the oldest with this ending"
+    before = short_ids(ids[:-1], ids[:-1])
+    assert all(names[name] == short for name, short in before.items()), "a newer memory changes none"
+
+
+def test_an_index_without_its_last_line_counts_it_as_left() -> None:
+    candidates = [Candidate(memory=memory_named(f"mem_{n}", f"Statement {n}.")) for n in range(3)]
+    lines = tuple(IndexLine(candidate=one, short_id=one.memory.id, topic="deploy") for one in candidates)
+    shorter = Index(lines=lines, left=(("ci", 1),)).without_last()
+    assert shorter.lines == lines[:2]
+    assert dict(shorter.left) == {"ci": 1, "deploy": 1}
+    assert Index(lines=lines[:1]).without_last().empty
