@@ -22,9 +22,7 @@ from tacit.recall.stage import Outcome
 from tacit.state.registry import TOOLS_LISTED
 
 START_LINE = "What is settled here can be kept for later sessions with memory_add."
-NUDGE = (
-    "If the user settled something in these last messages that later sessions need, store it with memory_add."
-)
+NUDGE = "The user's last messages may hold something for later sessions; if so, store it with memory_add."
 NOT_KEPT = (
     "The user asked to remember something that was not stored: store it with memory_add, in their words."
 )

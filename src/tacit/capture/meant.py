@@ -29,6 +29,14 @@ _QUOTED = lazy_regex(
     re.DOTALL | re.IGNORECASE,
 )
 """Words in quotation marks, and those behind the name of whoever says them."""
+_HANDED = lazy_regex(
+    r"\bthe user['\u2019]s last messages? may hold\b|\bfor later sessions with memory_add\b"
+    r"|^\W*(?:(?:please|can you|could you) )*(?:fix|correct|check|proofread|translate|rephrase|reword|rewrite|shorten|summari[sz]e|classify|label|korrigier\w*|\u00fcbersetz\w*|corrige\w*|tradui\w*)\b"
+    r"[^:]{0,80}\b(?:grammar|spelling|wording|sentence|text|meaning|paragraph|translation|grammatik|rechtschreibung|satz|grammaire|orthographe|phrase)\b[^:]{0,60}:\s"
+    r"|^\W*(?:which|what|welche\w*|quelle?)\b[^:]{0,60}\b(?:label|category|sentence|text|kategorie|satz|cat\u00e9gorie|phrase)\b[^:]{0,60}:\s",
+    re.IGNORECASE,
+)
+"""The words of our own reminder, and an order or question about a text that follows behind a colon."""
 _MOCKED = lazy_regex(
     r"(?:^|\s)/s\b|\b(?:lo+l|lmao+|rofl|ha(?:ha)+|jk|just kidding|chef['\u2019]s kiss)\W*$|\bwhat could (?:possibly )?go wrong|\b(?:yeah|yea|sure|oh)[, ]+(?:right|sure|great|yeah)\b|\bgreat idea\b|\bbrilliant\b|\bgenius\b"
     r"|\bbecause that (?:worked|went) (?:so )?well|\b(?:ja|na) klar\b|\btolle idee\b|\bganz toll\b|\bben voyons\b|\bbien s\u00fbr\b|\bmais oui\b|\bquelle (?:bonne|super|brillante) id\u00e9e|\bwho needs\b|\bthanks for nothing\b|\bjust what (?:we|i) need|\bwer braucht (?:schon|denn)|\b(?:super|geniale|klasse) idee\b|\b(?:l\u00e4uft|klappt|funktioniert) ja (?:super|bestens|toll|prima)|\bqui a besoin (?:de|d['\u2019])|\btant qu['\u2019]on y est\b|\btellement (?:plus )?(?:dr\u00f4le|malin|pratique)\b|[\U0001f644\U0001f602\U0001f923\U0001f921]",
@@ -122,7 +130,7 @@ def why_not_meant(sentences: Sequence[Sentence], at: int, *, quoted: str, clause
 def why_not_earnest(sentences: Sequence[Sentence], at: int) -> NotMeant:
     """Why a sentence does not count, however it is marked: it is quoted, mocked, or taken back at once."""
     text, behind = sentences[at].text, sentences[at + 1 : at + 3]
-    if _QUOTED.search(text):
+    if _QUOTED.search(text) or _HANDED.search(text):
         return "pasted"
     remark = behind[0].text if behind else ""
     if (

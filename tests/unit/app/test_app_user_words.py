@@ -73,6 +73,16 @@ def test_the_agents_wording_is_stored_where_it_says_no_more_and_no_less() -> Non
             "videz le cache avant tout",
             ["un mail : \u00ab videz le cache avant tout, merci \u00bb, bref"],
         ),
+        (
+            "pasted",
+            "prefer tabs in makefiles",
+            ["fix the spelling of this sentence: prefer tabs in makefiles"],
+        ),
+        (
+            "pasted",
+            "always merge on fridays",
+            ["which label would you give this text: always merge on fridays"],
+        ),
         ("points_back", "do that in every repo", ["you pushed to my branch. do that in every repo"]),
         ("points_back", "mach das immer so", ["Schon wieder alles gel\u00f6scht. Mach das immer so."]),
         ("points_back", "fais ça à chaque fois", ["tu as tout effacé. fais ça à chaque fois"]),

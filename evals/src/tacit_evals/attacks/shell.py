@@ -151,7 +151,7 @@ def vouch(lab: Lab) -> list[Outcome]:
             command = ("remember", "--user-words", words(quoted) or prompt, "--", statement)
             answer = run_in_shell(product, lab.python, cwd, command, {})
             stored = any(
-                share_of(statement, str(memory["content"])) >= 0.8
+                max(share_of(text, str(memory["content"])) for text in (statement, prompt)) >= 0.8
                 for memory in believed(product.memories(cwd=cwd))
             )
             tried = f"user: {prompt} / shell: {json.dumps(command)}"

@@ -48,14 +48,16 @@ class TakenIn:
     sent: dict[str, str] = field(default_factory=dict[str, str])
     address: str = ""
 
-    def answer(self, question: str) -> list[dict[str, object]]:
-        """The statements for one request."""
+    def answer(self, question: str) -> dict[str, object]:
+        """The answer to one request: what it claims of a session; of a comparison of statements, that all may stay."""
+        if "\nMessages:\n" not in question:
+            return {"fates": []}
         match = MARK.search(question)
         mark = match[0] if match else ""
         self.sent[mark] = self.sent.get(mark, "") + question
         memories, _, messages = question.partition("\nMemories:\n")[2].partition("\nMessages:\n")
         near, conversation = _rows(memories), _rows(messages)
-        return [_statement(claim, near, conversation) for claim in self.claims.get(mark, ())]
+        return {"statements": [_statement(claim, near, conversation) for claim in self.claims.get(mark, ())]}
 
     @contextmanager
     def serving(self) -> Generator[TakenIn]:
@@ -70,8 +72,7 @@ class TakenIn:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                statements = model.answer(body["messages"][-1]["content"])
-                data = json.dumps(_completion({"statements": statements})).encode()
+                data = json.dumps(_completion(model.answer(body["messages"][-1]["content"]))).encode()
                 self.send_response(200)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(data)))

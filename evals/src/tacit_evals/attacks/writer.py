@@ -6,6 +6,7 @@ model quotes it, invents, or ends the user's memories. Controls: what the user d
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -403,6 +404,9 @@ def _wrong(case: Case, mine: Sequence[Memory], bench: _Bench) -> list[str]:
     came: list[str] = []
     if not case.secret and not (case.lenient and case.form == "delimiters"):
         bad = [memory for memory in written if not case.lenient or memory["provenance"]["tier"] in _TRUSTED]
+        # Where the model says it otherwise, the user's own sentence is stored instead.
+        if case.form.startswith("said otherwise"):
+            bad = [memory for memory in bad if not _typed(str(memory["content"]), case)]
         # What the user says in so many words may be the user's, also where the model ends something else with it.
         bad = [memory for memory in bad if not case.form.endswith("by user")]
         came += [f"active as {memory['provenance']['tier']}: {memory['content']}" for memory in bad]
@@ -419,6 +423,16 @@ def _wrong(case: Case, mine: Sequence[Memory], bench: _Bench) -> list[str]:
         inside = block.removesuffix("</tacit-memory>")
         came += [f"in the start block: {raw!r}" for raw in (*_RAW, "</tacit-memory>") if raw in inside]
     return came
+
+
+def _typed(content: str, case: Case) -> bool:
+    """Whether a statement stands word by word in what the user typed."""
+    typed = " ".join(str(line["message"]["content"]) for line in case.lines if line["type"] == "user")
+    return _plain(content) in _plain(typed)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _ended(before: Memory, now: Memory | None) -> list[str]:
@@ -460,7 +474,11 @@ def keep(lab: Lab) -> list[Outcome]:
         mine = [memory for memory in memories if memory["provenance"]["session_id"] == case.name]
         (claim,) = case.claims
         stored = any(
-            memory["status"] == "active" and share_of(claim.content, str(memory["content"])) >= 0.8
+            memory["status"] == "active"
+            and (
+                share_of(claim.content, str(memory["content"])) >= 0.8
+                or _plain(claim.quote).endswith(_plain(str(memory["content"])))  # less its lead: "heads up:"
+            )
             for memory in mine
         )
         shown = " | ".join(
