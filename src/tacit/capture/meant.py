@@ -79,8 +79,10 @@ _PUTS_BACK = lazy_regex(
     re.IGNORECASE,
 )
 _CORRECTS_ITSELF = lazy_regex(
-    r"\w\W+(?:euh |\u00e4h |uh )?(?:attends,? non|halt,? nein|wait,? no|no,? wait)\b", re.IGNORECASE
+    r"^\W*[\w'\u2019./-]+\W+[\w'\u2019./-]+.*?\W(?:euh |\u00e4h |uh )?(?:attends,? non|halt,? nein|wait,? no|no,? wait)\b",
+    re.IGNORECASE | re.DOTALL,
 )
+"""Behind two words or more: a sentence that begins so corrects the one before it, and stands."""
 _FOR_ONCE = lazy_regex(
     r"^\W*(?:for |just )?today\b|\b(?:real quick|quickly once|just (?:this )?once|this one time|heute mal|mal (?:eben|schnell)|schnell mal|diesmal|vite fait|(?:pour )?cette fois|aujourd['\u2019]hui"
     r"|(?:for|until|till) (?:the|our|my|today['\u2019]?s|tomorrow['\u2019]?s) (?:demo|call|meeting|presentation|deadline|workshop|talk)|(?:until|till) (?:\w+day|tomorrow|tonight|noon|next \w+|further notice)|(?:just|only) (?:for )?(?:today|now|tonight)|one[- ]off|quick (?:hack|fix)|in the meantime|this (?:sprint|month)"

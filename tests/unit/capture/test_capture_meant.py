@@ -88,3 +88,11 @@ def test_the_next_prompt_takes_back_what_it_names_or_what_stood_alone(said_in: s
 )
 def test_other_prompts_end_nothing(said_in: str, prompt: str) -> None:
     assert not is_taken_back_by("from now on use tabs", prompt, said_in=said_in)
+
+
+def test_a_sentence_that_begins_with_a_correction_corrects_the_one_before_it_and_stands() -> None:
+    said = find_explicit(
+        "add an endpoint, page it with offset. actually no wait, cursors everywhere in this api, thats the rule"
+    )
+    assert [statement.content for statement in said] == ["Cursors everywhere in this api, thats the rule"]
+    assert find_explicit("always use tabs, no wait, always use spaces") == ()
