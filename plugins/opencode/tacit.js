@@ -33,7 +33,7 @@ const MAX_ORIGINS = 5 // sessions that are looked into for the origin of a fork
 const MAX_TEXTS = 4000
 const MAX_REPLAY = 400
 const MAX_CHARS = 16000
-const OUR_WRITES = /^tacit_memory_(add|update|forget)$/
+const OURS = /^tacit_memory_(add|update|forget|get)$/
 const WATCHED = new Set(["read", "edit", "write", "multiedit", "patch", "apply_patch", "bash", "shell"])
 
 const instance = "plg_" + randomUUID()
@@ -461,9 +461,9 @@ const server = async (input) => {
       output.messages.forEach((message, at) => { output.messages[at] = withTexts(s, message) })
     }),
 
-    // Several sessions may be open in this folder: the daemon learns which of them a note comes from.
+    // Several sessions may be open in this folder: the daemon learns for which of them a call of ours counts.
     "tool.execute.before": guarded(async (call, output) => {
-      if (!OUR_WRITES.test(call.tool)) return
+      if (!OURS.test(call.tool)) return
       const s = await known(call.sessionID)
       await ask({ ...facts(s), event: "tool.before", tool: call.tool, callID: call.callID, args: output.args ?? {} }, TOOL_MS)
     }),

@@ -517,14 +517,6 @@ class TestSessions:
         store.apply([Retire(memory_id="mem_1", at_ms=NOW)])
         assert store.count_active(scope=store.scopes()) == 0
 
-    def test_ids_are_found_by_their_endings_within_the_scope_ended_ones_too(self, store: Store) -> None:
-        add(store, memory("mem_1aaaa"), memory("mem_2aaaa", status="quarantined"), memory("mem_3bbbb"))
-        store.apply([Retire(memory_id="mem_3bbbb", at_ms=NOW)])
-        assert store.ids_ending(["aaaa"], scope=store.scopes()) == ("mem_1aaaa", "mem_2aaaa")
-        assert store.ids_ending(["bbbb", "cccc"], scope=store.scopes()) == ("mem_3bbbb",)
-        assert store.ids_ending([], scope=store.scopes()) == ()
-        assert store.ids_ending(["aaaa"], scope=ScopeFilter.of()) == ()
-
     def test_the_kinds_of_active_memories_are_told_within_the_scope(self, store: Store) -> None:
         add(
             store,

@@ -15,7 +15,7 @@ MEMORIES = 130
 KINDS = ("decision", "fact", "file_context", "error_pattern", "research")
 STARTING = (
     "focused",
-    *(pytest.param(one, marks=pytest.mark.long) for one in ("typed", "scoped", "ambient", "refresh")),
+    *(pytest.param(one, marks=pytest.mark.long) for one in ("typed", "scoped", "refresh")),
 )
 """Presets that have a start pack."""
 NEW = "Every amount of money is stored in cents as an integer."

@@ -35,7 +35,7 @@ pytestmark = [
 LINT = "Run make lint before every commit."
 OSLO = "Warehouse Oslo ships parcels with DHL."
 BILLING = "Never edit src/billing.py by hand; scripts/prices.py writes it."
-ONE_IN_THE_START = {"recall": {"deadline_ms": 10_000, "budgets": {"start": 48}}}
+ONE_IN_THE_START = {"recall": {"deadline_ms": 10_000, "budgets": {"start": 48, "index": 0}}}
 TURNS = (
     "Hello there, who are you?",
     "Which carrier takes the packages of the depot in the Norwegian capital?",
@@ -188,7 +188,9 @@ def test_an_agent_has_memories_and_sessions_of_its_own(framework: str, tmp_path:
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("daemon") / "home"
     home.mkdir(mode=0o700)
-    (home / "config.yaml").write_text("recall:\n  deadline_ms: 10000\n  budgets:\n    start: 48\n")
+    (home / "config.yaml").write_text(
+        "recall:\n  deadline_ms: 10000\n  budgets:\n    start: 48\n    index: 0\n"
+    )
     with Tacit.connect(home, cwd=home.parent, token=user_token(home)) as memory:
         tell(memory)
     yield home

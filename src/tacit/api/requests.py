@@ -20,6 +20,7 @@ from tacit.model.scope import MAX_USER_CHARS, USER_FOLDER, Scope, ScopeKind, is_
 from tacit.model.session import SessionKey
 from tacit.model.trace import AskedWith
 from tacit.ports.store import Recorded
+from tacit.verbs.get import MOST_IDS
 
 MAX_CONTENT_CHARS = 1_000_000
 MOST_MS = 2**53 - 1
@@ -298,7 +299,9 @@ class Get(AtFolder):
     """Memories by their ids."""
 
     ids: tuple[Annotated[str, Field(min_length=1, max_length=64)], ...] = Field(
-        min_length=1, max_length=20, description="ids, or their beginnings or endings, as an index shows them"
+        min_length=1,
+        max_length=MOST_IDS,
+        description="ids, or their beginnings or endings, as an index shows them",
     )
 
 

@@ -416,7 +416,7 @@ class Engine:
         agent: str = "",
         held: Sequence[str] = (),
         speaker: Speaker = Speaker.USER,
-        ahead: bool = False,
+        ahead: HostCapabilities | None = None,
     ) -> Recalled:
         """Answer a question, as any surface would.
 
@@ -434,7 +434,8 @@ class Engine:
             agent: name of the agent that it is asked for; its own memories are seen, and its settings hold.
             held: ids of memories that the context holds already.
             speaker: who asks; only the user is shown what is restricted, or what was stated for a session alone.
-            ahead: the answer is for a later moment, when another branch may be checked out; it holds nothing that is bound to a branch.
+            ahead: the answer is for a later moment on a host with these capabilities, when another branch may be checked out; it is within the
+                caps of the host and holds nothing that is bound to a branch.
         """
         log = StageLog()
         settings = self._settings_at(cwd, agent)
@@ -452,7 +453,7 @@ class Engine:
                 query = replace(query, budget_tokens=budget_tokens, own_budget=False)
         else:
             query = self._question(
-                text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens, agent=agent, session=session, ahead=ahead,
+                text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens, agent=agent, session=session, ahead=ahead is not None,
             )  # fmt: skip
             query = replace(query, by_user=speaker is Speaker.USER and session is None)
             facts = query.situation.notes
@@ -467,6 +468,8 @@ class Engine:
             ),
             log=log,
             usage=use_counts(self._store),
+            cap_chars=ahead.cap_chars if ahead else 0,
+            fits=ahead.holds if ahead else lambda _text: True,
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
         pipeline = self._pipeline if as_of_ms is None else self._writing().as_of(query, as_of_ms)
@@ -1072,7 +1075,7 @@ class Engine:
             surface=Surface.START,
             store_trace=False,
             adjust=lambda settings: _with_start_budget(settings, left),
-            ahead=True,
+            ahead=self._host(host).capabilities.besides(line),
         )
         return self.nudges.with_line(recalled.block, line)
 

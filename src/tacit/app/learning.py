@@ -24,6 +24,7 @@ from tacit.app.sessions import WRITE_DELAY_S, LiveSessions
 from tacit.app.signals import SignalResult
 from tacit.config.settings import CaptureSettings
 from tacit.errors import Conflict
+from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
 from tacit.model.memory import TrustTier
 from tacit.model.scope import UNIVERSAL, project_scope
@@ -260,7 +261,9 @@ class Learning:
         )
         if kept:
             self._sessions.note_turn(state.key, noted_turn=state.turn)
-        elif asks_to_keep(text):
+        elif not any(
+            isinstance(change, Skip) and change.reason.cause is ChangeCause.SECRET for change in changes
+        ) and asks_to_keep(text):
             self._sessions.note_turn(state.key, unkept_turn=state.turn)
 
     def _run_typed_command(self, signal: PromptSubmitted, handled: SignalResult, *, hidden: bool) -> None:

@@ -61,11 +61,12 @@ class Nudges:
         host = state.key.host
         if surface is Surface.START:
             return self.start_line(host, settings)
-        if surface not in NUDGED or machine or not self.offers(settings.nudge, host):
+        if surface not in NUDGED or machine or settings.shadow or not self.offers(settings.nudge, host):
             return ""
-        if state.unkept_turn > max(state.noted_turn, *state.reminded[-1:], 0):
+        last = max(state.noted_turn, *state.reminded[-1:], 0)
+        if state.unkept_turn > last:
             return NOT_KEPT
-        return NUDGE if state.turn - max(state.noted_turn, *state.reminded[-1:], 0) >= EVERY else ""
+        return NUDGE if state.turn - last >= EVERY else ""
 
     def start_line(self, host: str, settings: RecallSettings) -> str:
         """The line for a start block of `host`; "" = none."""

@@ -513,6 +513,7 @@ class SignalHandler:
         again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
         machine = isinstance(signal, PromptSubmitted) and signal.machine
         sentence, outcome = self._nudges.room(outcome, state, settings.recall, machine=machine)
+        room = capabilities.besides(sentence)
         context = Context(
             in_context=lambda memory: (
                 None
@@ -520,8 +521,8 @@ class SignalHandler:
                 else ledger.why_in_context(state, memory, surface=surface, reinject_after=again)
             ),
             pinned_in_context=_pinned_held(state, surface, capabilities, settings),
-            cap_chars=capabilities.cap_chars,
-            fits=capabilities.holds,
+            cap_chars=room.cap_chars,
+            fits=room.holds,
             remaining_ms=remaining,
             turn=state.turn,
             epoch=state.epoch,

@@ -581,16 +581,12 @@ class CapturePipeline:
         What is known of it goes into `values`.
         """
         state = self._session_of(key)
-        exposures = (
-            {
-                exposure.memory_id: exposure
-                for exposure in reversed(state.ledger)
-                if exposure.surface is not Surface.HOST
-            }
-            if state
-            else {}
-        )
-        if not exposures or not turns:
+        exposures = {
+            exposure.memory_id: exposure
+            for exposure in reversed(state.ledger if state else ())
+            if exposure.surface is not Surface.HOST
+        }
+        if state is None or not exposures or not turns:
             return (), ()
         visible = ScopeFilter.compared_with(scope)
         shown = [
@@ -604,19 +600,15 @@ class CapturePipeline:
             for memory in self._store.get(list(exposures), scope=visible)
             for exposure in (exposures[memory.id],)
         ]
-        memories = self._store.list_memories(
-            MemoryFilter(), scope=visible, limit=MAX_CONTROLS + len(exposures)
-        )
-        controls = [
-            memory for memory in memories if memory.id not in exposures and not memory.is_session_note
-        ]
+        known = {*exposures, *state.offered}
+        memories = self._store.list_memories(MemoryFilter(), scope=visible, limit=MAX_CONTROLS + len(known))
+        controls = [memory for memory in memories if memory.id not in known and not memory.is_session_note]
         first = min(exposure.at_ms for exposure in exposures.values())
         shown += [ShownMemory(memory=memory, at_ms=first, control=True) for memory in controls[:MAX_CONTROLS]]
         before, totals = USAGE.read(self._store, key), TOTALS.read(self._store)
-        fetched = frozenset(state.fetched if state else ())
-        passed_over = () if not fetched or state is None else state.offered
-        verdicts, after, totals = update_usage(turns, shown, before, totals, fetched=fetched)
+        verdicts, after, totals = update_usage(turns, shown, before, totals, fetched=state.fetched)
         # A headline that was offered to an agent that fetches, and not taken, speaks against its memory.
+        passed_over = state.offered if state.fetched else ()
         left = [name for name in passed_over if name not in exposures and name not in after.counted]
         after = replace(after, counted=tuple(sorted({*after.counted, *left})))
         values |= {**USAGE.change(after, key), **TOTALS.change(totals)}

@@ -21,6 +21,7 @@ from pydantic import (
 
 from tacit.errors import InvalidInput
 from tacit.model.kinds import BUILTIN_KINDS
+from tacit.verbs.get import MOST_IDS
 
 MAX_TOKENS = 20_000
 
@@ -77,7 +78,7 @@ class Search(Arguments):
 class Get(Arguments):
     """Of `memory_get`."""
 
-    ids: Words = Field(min_length=1, max_length=20, description="As before the headlines")
+    ids: Words = Field(min_length=1, max_length=MOST_IDS, description="As before the headlines")
 
 
 class AddOne(Arguments):

@@ -31,6 +31,7 @@ from tacit.mcp.texts import (
 from tacit.model.changes import Change, Retire
 from tacit.model.memory import BY_TOOL, Memory, Sensitivity, Speaker
 from tacit.model.scope import Scope
+from tacit.model.signal import SESSION_TOOLS
 from tacit.model.trace import Trace
 from tacit.verbs.get import ABOUT, NAME, get
 
@@ -119,7 +120,7 @@ def _answer(answer: ContextAnswer) -> ToolAnswer:
 
 def fetch(engine: Engine, caller: Caller, arguments: ask.Get) -> ToolAnswer:
     """Memories by their ids, whole."""
-    got = get(engine, engine.agents.in_its_session(caller, NAME, {"ids": arguments.ids}.get), arguments.ids)
+    got = get(engine, caller, arguments.ids)
     return _found(got.text, [fetched.memory for fetched in got.memories])
 
 
@@ -452,9 +453,10 @@ def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -
     if tool is None:
         raise NotFound(f"No tool is called {name!r}.", hint=f"Known: {', '.join(BY_NAME)}.")
     arguments = ask.checked(tool.takes, cast(dict[str, Any], values))
+    if name in SESSION_TOOLS or not tool.reads:
+        caller = engine.agents.in_its_session(caller, name, values.get)
     if tool.reads:
         return tool.answer(engine, caller, arguments)
-    caller = engine.agents.in_its_session(caller, name, values.get)
     engine.refuse_note(caller.cwd, caller.session)
     with engine.noting_changes() as written:
         answer = tool.answer(engine, caller, arguments)

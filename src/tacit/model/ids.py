@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case: no i, l, o, u
@@ -26,6 +27,8 @@ SHORT_ID = 7
 
 LEAST_ENDING = 4
 """The least number of characters of an ending that identifies an id."""
+RARE = 4096
+"""Another memory of the store has the ending of a short id with a chance of at most one in so many."""
 
 
 def ids_called(wanted: str, ids: Iterable[str]) -> list[str]:
@@ -42,24 +45,17 @@ def ids_called(wanted: str, ids: Iterable[str]) -> list[str]:
     return matches
 
 
-def short_ids(wanted: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Return the shortest ending of each wanted id that no older id of `known` ends with, of `LEAST_ENDING` characters or more.
+def short_ids(ids: Collection[str], *, among: int) -> dict[str, str]:
+    """Return an ending for each id by which it can be asked for: as short as is safe in a store of `among` memories, and each once.
 
-    A newer memory with the same ending gets a longer one, so that an ending that an agent has read keeps its meaning.
+    Ids end with chance. The ending is so long that another memory of the store has it with a chance below 1 in `RARE`; who asks by an ending
+    that two memories have is told so. A store that grows makes the endings longer, and an earlier, shorter one still names its memory.
     """
-    of_ending: dict[str, list[str]] = {}
-    for name in sorted(known):  # an id begins with its time
-        of_ending.setdefault(name[-LEAST_ENDING:], []).append(name)
-    return {name: _ending(name, of_ending.get(name[-LEAST_ENDING:], [])) for name in wanted}
-
-
-def _ending(name: str, alike: list[str]) -> str:
-    older = [other for other in alike if other < name]
-    lengths = range(LEAST_ENDING, len(name))
-    return next(
-        (name[-length:] for length in lengths if not any(other.endswith(name[-length:]) for other in older)),
-        name,
-    )
+    length = LEAST_ENDING
+    while len(_ALPHABET) ** length < RARE * among:
+        length += 1
+    endings = Counter(name[-length:] for name in ids)
+    return {name: name[-length:] if endings[name[-length:]] == 1 else name for name in ids}
 
 
 def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:

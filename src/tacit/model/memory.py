@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum, IntEnum
-from functools import lru_cache, total_ordering
+from functools import lru_cache
 from typing import Literal
 
 from tacit.errors import InvalidInput
@@ -15,7 +15,6 @@ from tacit.model.scope import Scope
 from tacit.model.trigger import Trigger
 
 
-@total_ordering
 class TrustTier(Enum):
     """Who vouches for a statement, from the least trusted to the most trusted. A lower tier never supersedes a higher one.
 
@@ -28,17 +27,25 @@ class TrustTier(Enum):
     TEAMMATE = 4
     USER = 3
 
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, TrustTier):
-            return NotImplemented
-        return self.rank < other.rank
+    def __lt__(self, other: TrustTier) -> bool:
+        return _RANKS[self] < _RANKS[other]
+
+    def __le__(self, other: TrustTier) -> bool:
+        return _RANKS[self] <= _RANKS[other]
+
+    def __gt__(self, other: TrustTier) -> bool:
+        return _RANKS[self] > _RANKS[other]
+
+    def __ge__(self, other: TrustTier) -> bool:
+        return _RANKS[self] >= _RANKS[other]
 
     @property
     def rank(self) -> int:
         """The place in the order; the least trusted tier has 0."""
-        return list(TrustTier).index(self)
+        return _RANKS[self]
 
 
+_RANKS = {tier: rank for rank, tier in enumerate(TrustTier)}
 DAY_MS = 86_400_000
 PROVEN = 2
 """Proofs from which on a fix counts like the user's word."""

@@ -124,8 +124,10 @@ class SessionState:
     `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =
     blocks that are sent with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and no
     block followed it yet; `late_key` = key of the last signal that
-    was answered too late; `reminded` = turns in which the agent was reminded to note things, `noted_turn` = the last one in which something was
-    stored, `unkept_turn` = the last one in which the user marked something that was not stored; `offered` = ids of memories whose headlines an index showed shortened, and `fetched` = those it fetched; `words_at` = path of the transcript that holds the agent's last message, if the event at its end did not.
+    was answered too late; `words_at` = path of the transcript that holds the agent's last message, if the event at its end did not;
+    `reminded` = turns in which the agent was reminded to note things; `noted_turn` = the last turn in which something was stored, and
+    `unkept_turn` = the last one in which the user marked something that was not; `offered` = ids of memories of which an index showed a
+    shortened headline, and `fetched` = ids of those that the agent fetched.
     """
 
     key: SessionKey

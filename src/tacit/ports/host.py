@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, runtime_checkable
 
 from tacit.model.pack import Block, Surface
@@ -109,6 +109,16 @@ class HostCapabilities:
             return False
         # A character has at most four bytes, so most blocks need not be encoded.
         return not self.cap_bytes or 4 * len(text) <= self.cap_bytes or _bytes(text) <= self.cap_bytes
+
+    def besides(self, line: str) -> HostCapabilities:
+        """These capabilities with room left for a line below the block; "" = none."""
+        if not line:
+            return self
+        room = len(line.encode("utf-8")) + 1
+        caps = {
+            name: max(1, cap - room) for name in ("cap_chars", "cap_bytes") if (cap := getattr(self, name))
+        }
+        return replace(self, **caps)
 
     def arrives(self, surface: Surface) -> Arrival:
         """Return when a block of `surface` reaches the model; `never` where not declared."""

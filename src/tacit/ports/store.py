@@ -284,10 +284,6 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def ids_ending(self, endings: Sequence[str], *, scope: ScopeFilter) -> tuple[str, ...]:
-        """Ids that end with one of `endings`, each of `LEAST_ENDING` characters, of all memories that `scope` shows, ended ones too; sorted."""
-        ...
-
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
         """All versions, oldest first."""
         ...

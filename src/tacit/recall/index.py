@@ -2,21 +2,23 @@
 
 The agent is the reader: it sees a headline with a short id and fetches what a step needs (`memory_get`). In: the pack and what is left of its
 candidates, most needed first. Out: the same pack with an index, both within the budgets and the host's cap. Lines stand under topics, words that
-many of them share; what finds no room is counted by topic. The same memories give the same bytes. Pure but for the ids, which the store tells.
+many of them share; what finds no room is counted by topic. The same memories give the same bytes. Pure, but for asking how large the store is.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
 
 from tacit.model.evidence import Candidate
-from tacit.model.ids import LEAST_ENDING, short_ids
+from tacit.model.ids import short_ids
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Index, IndexLine, Pack, PackItem, by_size
 from tacit.model.trace import Drop, DropCause, DropReason
-from tacit.reading.headline import is_whole
+from tacit.reading.headline import MAX_CHARS, is_whole
 from tacit.recall.render import OTHER_TOPIC, headline, index_line, index_lines
 from tacit.recall.stage import START_SURFACES, Outcome, RecallState, Tools
 from tacit.text.stemming import content_words, porter_stem
@@ -27,13 +29,12 @@ MOST_TOPICS, LEAST_IN_TOPIC, MOST_SHARE = 10, 3, 0.3
 """Topics of an index; fewest memories of one; a word in a greater share of all memories is the project's subject, not a topic."""
 LEAST_LETTERS = 3
 _GENERIC = """
-add agent all already also always app apps avoid call called calls change changed changes check code command commands create
-data default different don done every example file files fix fixed follow function functions get give good has have help
-holds instead its keep kept known last let like line lines list look made make makes many may must name names need needed
-needs never new next now old one only order other own part place possible project provide put read require required return
-returns right run runs same say see set sets should show shows single start still stop sure take takes tell them then thing
-things time two type under until update use used user users uses using value values via want way when where which while whole
-without work works write writes yet
+add agent already always app apps avoid call called calls change changed changes check code command commands create
+data default different don every example file files fix fixed follow function functions give good help holds instead
+keep kept known last line lines list look made makes many may must name names need needed needs never new next old one
+order part place possible project provide put read require required return returns right run runs say see set sets
+show shows single start still stop sure take takes tell thing things time two type update use used user users uses
+using value values via way whole without work works write writes yet
 """
 _NO_TOPIC = frozenset(_GENERIC.split())
 """Words of many statements about software that name no topic."""
@@ -48,20 +49,19 @@ class Topic:
 
 
 def index(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """The pack with an index of what it leaves out, where the surface and the settings want one and the session has none yet."""
+    """Add to the pack an index of what it leaves out: at a session's start and after a compaction, where the settings want one. A resumed session has it already."""
     pack, budget = state.pack, state.settings.budgets.index
     query, goes_on = state.query, state.context.changed is not None
     if pack is None or not budget or query.surface not in START_SURFACES or goes_on:
         return Outcome(kept=state)
     if not (query.own_budget and query.budget_tokens):  # a budget that the caller named is kept
         return Outcome(kept=state)
-    taken = {item.candidate.memory.id for item in pack.items if not item.shortened}
-    rest = [c for c in state.fresh or () if c.memory.id not in taken]
-    if not rest:
-        return Outcome(kept=state)
     pack = replace(pack, items=tuple(item for item in pack.items if not item.shortened))
-    pack = _within_cap(state, _Indexer(tools, state), pack, rest)
-    note = Note(cause=NoteCause.INDEXED, count=len(pack.index.lines), of=len(rest))
+    if len(pack.items) == len(state.fresh or ()):
+        return Outcome(kept=state)
+    pack = _within_cap(state, _Indexer(state, stored=tools.store.count_active(scope=query.scope)), pack)
+    left = sum(count for _, count in pack.index.left)
+    note = Note(cause=NoteCause.INDEXED, count=len(pack.index.lines), of=len(pack.index.lines) + left)
     drops = tuple(
         Drop(
             memory_id=line.candidate.memory.id,
@@ -76,38 +76,36 @@ def index(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 class _Indexer:
     """Makes indexes for one recall; what is the same for all of them is made once."""
 
-    def __init__(self, tools: Tools, state: RecallState) -> None:
-        self._state = state
-        self._tools = tools
-        self._names: dict[str, str] = {}
+    def __init__(self, state: RecallState, *, stored: int) -> None:
+        candidates = state.fresh or ()
+        self._count = state.count
+        self._budget = state.settings.budgets.index
+        self._names = short_ids([candidate.memory.id for candidate in candidates], among=stored)
+        self._ordered = sorted(candidates, key=lambda c: (-c.fused, c.memory.newest_first))
+        self._lines: dict[str, IndexLine] = {}
 
-    def of(self, rest: Sequence[Candidate], *, most_tokens: int) -> Index:
-        """The index of `rest`, the most needed first, in at most `most_tokens`."""
-        count = self._state.count
-        ordered = sorted(rest, key=lambda c: (-c.fused, c.memory.newest_first))
+    def besides(self, items: Sequence[PackItem]) -> Index:
+        """The index of all candidates but those of `items`, the most needed first."""
+        count, whole = self._count, {item.candidate.memory.id for item in items}
+        ordered = [candidate for candidate in self._ordered if candidate.memory.id not in whole]
         topics = topics_of([c.memory.content for c in ordered])
         word_of = {number: topic.word for topic in topics for number in topic.members}
         everything = Index(left=by_size(Counter(word_of.get(number, "") for number in range(len(ordered)))))
         frame = sum(count(line) + 1 for line in index_lines(everything))
-        left = most_tokens - frame
-        names = self._short_ids(ordered)
+        left = self._budget - frame
         chosen: dict[int, IndexLine] = {}
         opened: set[str] = set()
         for number, candidate in enumerate(ordered):
-            memory = candidate.memory
-            line = IndexLine(
-                candidate=candidate,
-                short_id=names[memory.id],
-                topic=word_of.get(number, ""),
-                whole=is_whole(headline(memory), memory.content),
-            )
-            opens = 0 if line.topic in opened else count(f"{line.topic or OTHER_TOPIC}:") + 1
-            cost = count(index_line(line)) + 1 + opens
+            line, topic = self._line(candidate), word_of.get(number, "")
+            opens = 0 if topic in opened else count(f"{topic or OTHER_TOPIC}:") + 1
+            cost = line.tokens + opens
             if cost > left:
                 break
             left -= cost
-            opened.add(line.topic)
-            chosen[number] = replace(line, tokens=cost)
+            opened.add(topic)
+            chosen[number] = IndexLine(
+                candidate=candidate, short_id=line.short_id, topic=topic, whole=line.whole, tokens=cost
+            )
         place = {topic.word: at for at, topic in enumerate(topics)} | {"": len(topics)}
         left_out = (number for number in range(len(ordered)) if number not in chosen)
         return Index(
@@ -118,64 +116,62 @@ class _Indexer:
             frame_tokens=frame,
         )
 
-    def _short_ids(self, candidates: Sequence[Candidate]) -> dict[str, str]:
-        wanted = [c.memory.id for c in candidates if c.memory.id not in self._names]
-        if wanted:
-            known = self._tools.store.ids_ending(
-                sorted({name[-LEAST_ENDING:] for name in wanted}), scope=self._state.query.scope
-            )
-            self._names.update(short_ids(wanted, known))
-        return self._names
+    def _line(self, candidate: Candidate) -> IndexLine:
+        """The line of a memory under no topic, with its own tokens."""
+        memory = candidate.memory
+        line = self._lines.get(memory.id)
+        if line is None:
+            whole = is_whole(headline(memory), memory.content)
+            line = IndexLine(candidate=candidate, short_id=self._names[memory.id], whole=whole)
+            line = self._lines[memory.id] = replace(line, tokens=self._count(index_line(line)) + 1)
+        return line
 
 
-def _within_cap(state: RecallState, indexer: _Indexer, pack: Pack, rest: Sequence[Candidate]) -> Pack:
+def _within_cap(state: RecallState, indexer: _Indexer, pack: Pack) -> Pack:
     """The pack with its index, so that the text of both is within the host's cap: whole memories move into the index before lines of it go."""
-    budget, cap = state.settings.budgets.index, state.context.cap_chars
-    items, moved = list(pack.items), list(rest)
+    items, cap = list(pack.items), state.context.cap_chars
     while True:
-        made = replace(pack, items=tuple(items), index=indexer.of(moved, most_tokens=budget))
+        made = replace(pack, items=tuple(items), index=indexer.besides(items))
         text = state.render(made)
         if (not cap or len(text) <= cap) and state.context.fits(text):
             return made
         whole = sum(len(item.text) for item in items)
         if not items or (cap and whole <= LEAST_WHOLE_SHARE * cap):
             return made  # `deliver` takes lines from its end
-        over = max(1, len(text) - cap) if cap else 1
-        freed = 0
+        over, freed = max(1, len(text) - cap) if cap else 1, 0
         while items and freed < over and whole - freed > LEAST_WHOLE_SHARE * cap:
-            item: PackItem = items.pop()
-            moved.append(item.candidate)
-            freed += max(1, len(item.text) - 60)
+            freed += max(1, len(items.pop().text) - MAX_CHARS)
 
 
 def topics_of(texts: Sequence[str]) -> tuple[Topic, ...]:
     """Group texts under words that they share: again and again the word that the most ungrouped ones have; each text belongs to one topic at most."""
     words = [_nameable(text) for text in texts]
-    frequency = Counter(stem for found in words for stem in found)
-    forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for found in words:
-        for stem, form in found.items():
-            forms[stem][form] += 1
+    holding = defaultdict[str, set[int]](set)
+    for number, found in enumerate(words):
+        for stem in found:
+            holding[stem].add(number)
     most = max(LEAST_IN_TOPIC, MOST_SHARE * len(texts))
-    left, topics = set(range(len(texts))), list[Topic]()
-    while left and len(topics) < MOST_TOPICS:
-        shared = Counter(stem for number in left for stem in words[number] if frequency[stem] <= most)
-        stem, size = min(
-            shared.items(), key=lambda entry: (-entry[1], frequency[entry[0]], entry[0]), default=("", 0)
-        )
-        if size < LEAST_IN_TOPIC:
-            break
-        members = tuple(sorted(number for number in left if stem in words[number]))
-        form = min(forms[stem].items(), key=lambda entry: (-entry[1], entry[0]))[0]
-        topics.append(Topic(word=form, members=members))
-        left.difference_update(members)
+    frequency = {stem: len(numbers) for stem, numbers in holding.items()}
+    shared: dict[str, set[int]] = {
+        stem: numbers for stem, numbers in holding.items() if LEAST_IN_TOPIC <= len(numbers) <= most
+    }
+    topics: list[Topic] = []
+    while shared and len(topics) < MOST_TOPICS:
+        stem = min(shared, key=lambda stem: (-len(shared[stem]), frequency[stem], stem))
+        members = shared[stem]
+        forms = Counter(found[stem] for found in words if stem in found)
+        form = min(forms.items(), key=lambda entry: (-entry[1], entry[0]))[0]
+        topics.append(Topic(word=form, members=tuple(sorted(members))))
+        ungrouped = {stem: numbers - members for stem, numbers in shared.items()}
+        shared = {stem: numbers for stem, numbers in ungrouped.items() if len(numbers) >= LEAST_IN_TOPIC}
     return tuple(topics)
 
 
-def _nameable(text: str) -> dict[str, str]:
+@lru_cache(maxsize=8192)
+def _nameable(text: str) -> Mapping[str, str]:
     """The words of a text that can name a topic, by stem."""
     found: dict[str, str] = {}
     for word in content_words(text):
         if len(word) >= LEAST_LETTERS and word.isalpha() and word not in _NO_TOPIC:
             found.setdefault(porter_stem(word), word)
-    return found
+    return MappingProxyType(found)

@@ -1,1 +1,1 @@
-"""What a caller can ask of the memory, one module each: the request, the answer, who may, and the function. The doors are made from it."""
+"""What a caller can ask of the memory, a module for each: who may ask, the answer, and the function that the command line, HTTP and MCP call."""

@@ -151,3 +151,24 @@ def test_the_block_says_of_memory_add_what_a_live_one_says(make_engine, place):
         deadline_ms=5000,
     )
     assert json.loads(live)["hookSpecificOutput"]["additionalContext"] == text
+
+
+def test_a_store_that_does_not_fit_is_written_ahead_within_the_hosts_cap_as_it_is_live(make_engine, place):
+    engine = make_engine(recall={"whole_start": 1.0, "tell_memory_add": "on"})
+    for number in range(90):
+        engine.remember(
+            f"Service number {number} is owned by team {number} and deployed from the branch of that team, never from main.",
+            cwd=str(place),
+        )
+    engine.prerender()
+    replies = json.loads(start_file(engine.home, str(place)).read_text())["replies"]
+    text = json.loads(replies["claude-code"])["hookSpecificOutput"]["additionalContext"]
+    assert 8_000 < len(text) <= 10_000
+    assert "headlines" in text
+    assert text.count(START_LINE) == 1, "the line has its room below the index"
+    live = engine.hook(
+        "claude-code",
+        {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(place), "source": "startup"},
+        deadline_ms=5000,
+    )
+    assert json.loads(live)["hookSpecificOutput"]["additionalContext"] == text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from samples import memory
-from tacit.app.user_words import asks_to_end, gives_new_value, names_untyped, note_of, vouch
+from tacit.app.user_words import asks_to_end, fair_headline, gives_new_value, names_untyped, note_of, vouch
 from tacit.model.memory import TrustTier
 
 RULE = "ok and dont touch the billing module, its being rewritten next month"
@@ -173,4 +173,31 @@ def test_two_sentences_stay_two() -> None:
     found = vouch("Prices", "prices are stored in cents. never round them before the invoice", [prompt])
     assert (
         found.statement == "We decided that prices are stored in cents. never round them before the invoice"
+    )
+
+
+@pytest.mark.parametrize(
+    ("headline", "fair"),
+    [
+        ("when deploying on a Friday: never", True),
+        ("deploys: not on Fridays before 9", False),
+        ("deploy on Fridays", False),
+        ("never deploy on Fridays, use ship.example", False),
+        ("never deploy on Fridays: `ship --now`", False),
+        ("what the team likes", False),
+        ("Never deploy on Fridays.", False),
+    ],
+    ids=[
+        "says it",
+        "another value",
+        "denies no more",
+        "an address",
+        "a command",
+        "shares no word",
+        "says the same",
+    ],
+)
+def test_a_headline_of_an_agent_claims_no_more_than_the_statement(headline: str, fair: bool) -> None:
+    assert fair_headline(headline, "Never deploy on Fridays.", ["never deploy on fridays"]) == (
+        headline if fair else ""
     )

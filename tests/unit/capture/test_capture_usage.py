@@ -44,6 +44,15 @@ def edit(path):
     return ToolUse(tool="edit", paths=(path,), finished=True)
 
 
+def test_what_the_agent_fetched_is_used_whatever_it_does_with_it():
+    shown = [ShownMemory(memory=LINT), ShownMemory(memory=RETRY)]
+    verdicts, _, totals = update_usage(
+        [turn("assistant", "Done.")], shown, NOTHING, Totals(), fetched=frozenset({"mem_lint"})
+    )
+    assert [(verdict.memory_id, verdict.cue) for verdict in verdicts] == [("mem_lint", "fetch")]
+    assert (totals.shown, totals.used) == (2, 1)
+
+
 @pytest.mark.parametrize(
     ("one", "done", "cue"),
     [
@@ -131,3 +140,23 @@ def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
     assert found == {"mem_lint": 1, "mem_retry": 0}
     totals = TOTALS.read(store)
     assert (totals.shown, totals.used, totals.control_shown, totals.control_used) == (1, 1, 1, 0)
+
+
+@pytest.mark.parametrize(("fetched", "passed_over"), [(("mem_lint",), 1), ((), 0)])
+def test_a_headline_is_passed_over_only_where_others_were_fetched(tmp_path, fetched, passed_over):
+    clock = FakeClock(now_ms=NOW_MS)
+    store = InMemoryStore(clock=clock)
+    pipeline = make_pipeline(store, clock, project=PROJECT.project_id)
+    store.apply([Add(memory=LINT), Add(memory=RETRY)])
+    key = SessionKey(host="claude-code", session_id="s1")
+    shown = {"surface": Surface.PROMPT, "epoch": 0, "turn": 1, "tokens": 9, "at_ms": NOW_MS}
+    given = Exposure(memory_id="mem_lint", content_hash="x", **shown)
+    store.save_session(SessionState(key=key, ledger=(given,), offered=("mem_retry",), fetched=fetched))
+    path = write_transcript(tmp_path / "s1.jsonl", ("user", "commit it"), ("assistant", "Done."), cwd="/w")
+    payload = json.dumps({"transcript_path": str(path), "cwd": "/w"})
+    store.hand_over(Handover(key="h1", session=key, payload=payload, at_ms=NOW_MS))
+    pipeline.capture_pending()
+    (retry,) = store.get(["mem_retry"], scope=store.scopes())
+    (lint,) = store.get(["mem_lint"], scope=store.scopes())
+    assert (lint.shown_count, lint.use_count) == (1, len(fetched))
+    assert (retry.shown_count, retry.use_count) == (passed_over, 0)

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
@@ -459,13 +460,13 @@ def test_the_end_of_a_turn_survives_a_hook_that_is_ended_while_it_waits(home, se
 
 
 def test_the_daemon_is_told_that_a_reply_reached_the_host_and_not_of_silence(home, serve):
-    told: list[bytes] = []
+    told: queue.Queue[bytes] = queue.Queue()
 
     def then_listen(text: bytes) -> Reply:
         def answer(connection: socket.socket, request: bytes) -> None:
             assert b"\r\nX-Tacit-Acknowledges: 1\r\n" in request
             connection.sendall(http(text))
-            told.append(connection.recv(10))
+            told.put(connection.recv(10))
 
         return answer
 
@@ -473,15 +474,15 @@ def test_the_daemon_is_told_that_a_reply_reached_the_host_and_not_of_silence(hom
     assert run(home, PROMPT).stdout == b"memory"
     daemon.reply_with(then_listen(b""))
     assert run(home, PROMPT).stdout == b""
-    assert told == [b"\x06", b""]
+    assert [told.get(timeout=30), told.get(timeout=30)] == [b"\x06", b""]
 
 
 def test_the_daemon_is_not_told_of_a_reply_that_nobody_reads(home, serve):
-    told: list[bytes] = []
+    told: queue.Queue[bytes] = queue.Queue()
 
     def answer(connection: socket.socket, _: bytes) -> None:
         connection.sendall(http(b"memory"))
-        told.append(connection.recv(10))
+        told.put(connection.recv(10))
 
     serve(answer)
     reader, writer = os.pipe()
@@ -490,7 +491,7 @@ def test_the_daemon_is_not_told_of_a_reply_that_nobody_reads(home, serve):
         run(home, PROMPT, stdout=writer)
     finally:
         os.close(writer)
-    assert told == [b""]
+    assert told.get(timeout=30) == b""
 
 
 def test_a_refused_end_of_a_turn_is_kept_when_the_fault_is_the_daemons(home, serve):

@@ -17,7 +17,7 @@ from tacit.hosts.install.codex import EVENTS, TOOLS, hooks_in, trust_of_hooks
 SETTINGS = '# mine\nmodel = "gpt-5.4"\n\n[mcp_servers.other]  # theirs\ncommand = "other"\n'
 
 HASHES = {
-    "pre_tool_use": "sha256:e3b47697e9d47ff35af525bde01e1443905e8a59fe582d0970073b8c621cf41c",
+    "pre_tool_use": "sha256:bf6caf778cc53b0fd90d0f37832ceab9f8a5b910b3b3d9ef5d33dea524de3d6b",
     "post_tool_use": "sha256:5e3a4b292b5a5218935cc7142d5432546449109a6c1be1adc59710c7885cbdf3",
     "pre_compact": "sha256:acbd2befe4bc2950d05d2359dd3471c1262c9df8e591568ad0cfc33e5a6eebbd",
     "session_start": "sha256:402ff4bf87a351f6b201790bb4f5214e0b6697f0440cfd763bf245bb70890cca",

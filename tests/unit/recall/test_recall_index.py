@@ -42,15 +42,21 @@ def test_topics_are_the_same_for_the_same_texts_and_large_enough(texts: list[str
 
 
 @given(st.lists(st.text(alphabet="ab", min_size=6, max_size=6), min_size=1, max_size=40, unique=True))
-def test_a_short_id_names_its_memory_and_no_older_one(endings: list[str]) -> None:
-    ids = sorted(f"mem_{number:09}{ending}" for number, ending in enumerate(endings))
-    names = short_ids(ids, ids)
+def test_a_short_id_is_an_ending_that_no_other_line_has(endings: list[str]) -> None:
+    ids = [f"mem_{number:09}{ending}" for number, ending in enumerate(endings)]
+    names = short_ids(ids, among=len(ids))
+    assert len(set(names.values())) == len(ids)
     for name, short in names.items():
         assert len(short) >= LEAST_ENDING
-        assert name.endswith(short)
-        assert next(other for other in ids if other.endswith(short)) == name, "the oldest with this ending"
-    before = short_ids(ids[:-1], ids[:-1])
-    assert all(names[name] == short for name, short in before.items()), "a newer memory changes none"
+        assert [other for other in ids if other.endswith(short)] == [name]
+
+
+def test_the_endings_grow_with_the_store() -> None:
+    lengths = [
+        len(short_ids(["mem_000000000abcdefg"], among=size)["mem_000000000abcdefg"])
+        for size in (1, 200, 5_000, 100_000)
+    ]
+    assert lengths == [4, 4, 5, 6]
 
 
 def test_an_index_without_its_last_line_counts_it_as_left() -> None:

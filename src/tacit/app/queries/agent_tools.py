@@ -24,7 +24,6 @@ from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.evidence import Candidate
-from tacit.model.ids import LEAST_ENDING
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Speaker, TrustTier
 from tacit.model.scope import ScopeFilter
@@ -262,7 +261,7 @@ class AgentTools:
         unknown: list[str] = []
         for name in ids:
             try:
-                memory = self._named(caller, name)
+                memory = self.seen(caller, name)
                 found.setdefault(memory.id, memory)
             except (InvalidInput, NotFound):
                 unknown.append(name)
@@ -281,19 +280,6 @@ class AgentTools:
             )
             for memory in clean
         ), tuple(unknown)
-
-    def _named(self, caller: Caller, name: str) -> Memory:
-        """The memory that an id, its beginning or its ending names; of several with this ending the oldest, as `short_ids` promises."""
-        try:
-            return self.seen(caller, name)
-        except NotFound:
-            scope = self._visible(caller.cwd, "")
-            ending = name.strip().lower()
-            known = self._store.ids_ending([ending[-LEAST_ENDING:]], scope=scope)
-            oldest = next((known_id for known_id in known if known_id.endswith(ending)), "")
-            if len(ending) < LEAST_ENDING or not oldest:
-                raise
-            return self.seen(caller, oldest)
 
     def _beside(
         self, caller: Caller, memories: Sequence[Memory]

@@ -35,7 +35,7 @@ from tacit.backends.word_matching import parse_query_words, stems_of, word_score
 from tacit.errors import NotFound, StoreError
 from tacit.model.changes import Change, Removal
 from tacit.model.evidence import Hit
-from tacit.model.ids import LEAST_ENDING, ids_called
+from tacit.model.ids import ids_called
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
@@ -266,15 +266,6 @@ class InMemoryStore:
         if len(matches) == 1:
             return visible_memories[matches[0]]
         raise resolution_error(id_or_prefix, matches)
-
-    @_locked
-    def ids_ending(self, endings: Sequence[str], *, scope: ScopeFilter) -> tuple[str, ...]:
-        """See the port."""
-        visible, wanted = set(clean_value(scope.scopes)), set(endings)
-        memories = self._tables.memories.items()
-        return tuple(
-            sorted(name for name, m in memories if m.scope in visible and name[-LEAST_ENDING:] in wanted)
-        )
 
     @_locked
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:

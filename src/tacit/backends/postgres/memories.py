@@ -58,9 +58,6 @@ _KINDS = f"""
         FROM held WHERE held.kind IS NOT NULL
     )
     SELECT DISTINCT kind FROM held WHERE kind IS NOT NULL ORDER BY kind"""
-_ENDING = (
-    f"SELECT id FROM memories WHERE {_IN_SCOPE} AND right(id, %(length)s) = ANY(%(endings)s) ORDER BY id"
-)
 _CHANGED = f"SELECT id FROM memories WHERE {_IN_SCOPE} AND change > %(since)s LIMIT %(limit)s"
 _HISTORY = """
     SELECT v.body FROM memories AS m
@@ -205,12 +202,6 @@ def conditions(
 def kinds(transaction: Transaction, scope: ScopeFilter) -> tuple[str, ...]:
     """Return the names of the kinds of active memories in `scope`, sorted."""
     return tuple(row[0] for row in transaction.rows(_KINDS, {"scopes": transaction.visible(scope)}))
-
-
-def ids_ending(transaction: Transaction, endings: Sequence[str], scope: ScopeFilter) -> tuple[str, ...]:
-    """See the port."""
-    values = {"scopes": transaction.visible(scope), "endings": list(endings), "length": LEAST_ENDING}
-    return tuple(str(row[0]) for row in transaction.rows(_ENDING, values))
 
 
 def changed(

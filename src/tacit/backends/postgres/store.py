@@ -225,12 +225,6 @@ class PostgresStore:
             lambda transaction: memories.resolve(transaction, id_or_prefix, scope, sensitivities)
         )
 
-    def ids_ending(self, endings: Sequence[str], *, scope: ScopeFilter) -> tuple[str, ...]:
-        """See the port."""
-        return self.database.reading(
-            lambda transaction: memories.ids_ending(transaction, endings, scope), stale=True
-        )
-
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
         """See the port. A version written under a scope outside the filter is left out."""
         return self.database.reading(lambda transaction: memories.history(transaction, memory_id, scope))

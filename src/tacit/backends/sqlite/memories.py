@@ -5,7 +5,6 @@ Every statement carries the scope. Never writes.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections import OrderedDict
@@ -138,13 +137,22 @@ def _index_for(connection: sqlite3.Connection, where: MemoryFilter, values: Mapp
         return ""
     if where.begins is not None and where.statuses == ("quarantined",):
         return " INDEXED BY memories_waiting"
-    if where == MemoryFilter() and _is_most(connection, values):
+    if _is_plain(where) and _is_most(connection, values):
         return " INDEXED BY memories_by_age"  # its first rows are those to show; by scope all would be read
     if where.statuses != ("active",) or where.order != "created" or where.source is not None:
         return ""
     if where.pinned:
         return " INDEXED BY memories_pinned"
     return " INDEXED BY memories_by_kind" if where.kinds is not None else ""
+
+
+def _is_plain(where: MemoryFilter) -> bool:
+    """Tell whether a filter asks for all that holds, with or without what waits, whatever its sensitivity."""
+    live = where.statuses == ("active", "quarantined")
+    return (
+        replace(where, statuses=MemoryFilter().statuses if live else where.statuses, sensitivities=None)
+        == MemoryFilter()
+    )
 
 
 def _is_most(connection: sqlite3.Connection, values: Mapping[str, object]) -> bool:
@@ -183,20 +191,6 @@ def kinds(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[str, ...]
             {row[0] for number in numbers for row in connection.execute(_KINDS_OF_SCOPE, {"scope": number})}
         )
     )
-
-
-def ids_ending(connection: sqlite3.Connection, endings: Sequence[str], scope: ScopeFilter) -> tuple[str, ...]:
-    """See the port. The ids are compared in their index, without reading a memory that does not match."""
-    values: dict[str, object] = {
-        "endings": json.dumps(list(endings)),
-        "length": LEAST_ENDING,
-        "scopes": visible_numbers(connection, scope),
-    }
-    query = (
-        "SELECT id FROM memories WHERE id IN (SELECT id FROM memories WHERE substr(id, -:length) IN"
-        f" (SELECT value FROM json_each(:endings))) AND {_IN_SCOPE} ORDER BY id"
-    )
-    return tuple(str(row[0]) for row in connection.execute(query, values))
 
 
 _ORDERS: dict[str, tuple[str, str]] = {

@@ -163,11 +163,6 @@ class SqliteStore:
         with self._database.read() as connection:
             return memories.resolve(connection, id_or_prefix, scope, sensitivities)
 
-    def ids_ending(self, endings: Sequence[str], *, scope: ScopeFilter) -> tuple[str, ...]:
-        """See the port."""
-        with self._database.read() as connection:
-            return memories.ids_ending(connection, endings, scope)
-
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
         """See the port. A version written under a scope outside the filter is left out."""
         with self._database.read() as connection:

@@ -84,15 +84,12 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
 
 
 def asks_to_keep(text: str) -> bool:
-    """Tell whether a prompt asks in so many words to remember something, whatever became of it."""
+    """Tell whether a prompt marks something as lasting, even if only by "remember this", whatever became of it."""
     language = natural_language_of(text)
-    for sentence in spoken_sentences(_INVISIBLE.sub("", text)):
-        if not sentence.own or sentence.doubted:
-            continue
-        read = read_marked(sentence.text, language=language)
-        if only_marks(sentence.text, language) is not None or (read is not None and read.mark in _OUTRIGHT):
-            return True
-    return False
+    return bool(find_explicit(text)) or any(
+        sentence.own and not sentence.doubted and only_marks(sentence.text, language) is not None
+        for sentence in spoken_sentences(_INVISIBLE.sub("", text))
+    )
 
 
 def _heads(sentences: Sequence[Sentence]) -> list[str]:

@@ -14,8 +14,8 @@ from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Target, plugi
 
 TOOLS = r"^(Read|Edit|Write|MultiEdit|NotebookEdit|Bash|WebFetch|WebSearch|Task|Agent|mcp__(?!(plugin_)?tacit_).+)$"
 """Calls that a rule may govern, and those that start a subagent: only they tell its task. Calls of our own tools are left out."""
-CALLS = TOOLS.replace(".+)$", ".+|mcp__(plugin_tacit_)?tacit__memory_(add|update|forget))$")
-"""The same, and those of our own tools that write: they tell in which session they are called."""
+CALLS = TOOLS.replace(".+)$", ".+|mcp__(plugin_tacit_)?tacit__memory_(add|update|forget|get))$")
+"""The same, and those of our own tools that count for a session: their hook tells for which."""
 EVENTS: tuple[tuple[str, str, int], ...] = (
     ("SessionStart", "", 10),
     ("UserPromptSubmit", "", 5),

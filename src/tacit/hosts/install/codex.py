@@ -27,8 +27,8 @@ from tacit.hosts.install.target import INSTALL_VERSION, STAMP, Target
 _NOT_OURS = "[^t]|t[^a]|ta[^c]|tac[^i]|taci[^t]|tacit[^_]"
 TOOLS = f"^(Bash|apply_patch|view_image|spawn_agent|mcp__({_NOT_OURS}).+)$"
 """Calls that a rule may govern, and the one that starts a subagent. Calls of our own tools are left out; Codex has no look-ahead."""
-WRITES = TOOLS.replace("^(", "^(mcp__tacit__memory_(add|update|forget)|")
-"""Beside them our own tools that write: their hook tells which session a note comes from."""
+WRITES = TOOLS.replace("^(", "^(mcp__tacit__memory_(add|update|forget|get)|")
+"""Beside them our own tools that count for a session: their hook tells for which."""
 EVENTS: tuple[tuple[str, str, int], ...] = (
     ("SessionStart", "", 10),
     ("UserPromptSubmit", "", 5),
