@@ -4,6 +4,10 @@ Each of seven projects gives 40 moments (the user's prompt, the end of the agent
 block with its index is the shipped read path's. A reader who saw that block and one moment, and no label, said which headlines it would fetch; its
 answers are recorded in `evals/answers/reach` under the block and the moment that they were given for, and count for no other.
 
+`merged-*`: a session in each project whose store also holds the pools of the other six as the user's own memories, seen in every project (930 in all); the
+reader may also name one `memory_search` a moment, whose answer the shipped search makes here and counts as in context. `headlines-*`: the same
+memories under other headlines, for the two projects that reach least.
+
 Run: `python -m tacit_evals.reach --data DIR` scores the recorded answers beside simpler methods. `--write FOLDER` writes blocks and moments for a reader.
 """
 
@@ -13,48 +17,80 @@ import argparse
 import hashlib
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from tacit.config.settings import Budgets, EmbedderSettings, RecallSettings
+from tacit.config.settings import EmbedderSettings, RecallSettings
+from tacit.model.ids import new_id
 from tacit.providers.embedding import make_embedder
 from tacit.recall.render import index_line
 from tacit.recall.stage import Delivered
-from tacit_evals.data.judged import Project, Prompt, load_inject
+from tacit_evals.data.judged import Judgment, PoolRow, Project, Prompt, load_inject
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.suites.pool import Pool, Start
 
-MOMENTS = 40
 ANSWERS = Path(__file__).resolve().parents[2] / "answers" / "reach" / "answers.json"
+HEADLINES = ANSWERS.with_name("headlines.json")
 FETCHED_TOKENS = 12
 """What a fetched memory costs beside its words: id, day, who said it."""
+FIRST_WORDS = 11
+INDEX_BUDGETS = (0, 500, 1000, 1500, 2000, 3000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One size of a start block: tokens of whole memories and of the index, and the host's cap on both (0 = none)."""
+    """How a start block is made, and for whom.
+
+    Attributes:
+        start, index: tokens of whole memories and of the index.
+        cap_chars: the host's cap on both; 0 = none.
+        moments: so many of a project.
+        merged: the store holds the other projects' pools too.
+        headlines: "" = as Tacit makes them; `first` = the first words; `model` = as a model wrote them.
+        projects: only these; () = all.
+    """
 
     name: str
-    start: int
-    index: int
+    start: int = 2000
+    index: int = 1500
     cap_chars: int = 0
+    moments: int = 40
+    merged: bool = False
+    headlines: str = ""
+    projects: tuple[str, ...] = ()
 
 
+LEAST_REACHED = ("blastmerge", "emailbuddy")
+"""The projects with the least reach at `full`."""
 VARIANTS = (
-    Variant(name="capped", start=2000, index=1500, cap_chars=9500),
-    Variant(name="full", start=2000, index=1500),
+    Variant(name="capped", cap_chars=9500),
+    Variant(name="full"),
+    Variant(name="merged-capped", cap_chars=9500, moments=20, merged=True),
+    Variant(name="merged-full", moments=20, merged=True),
+    Variant(name="headlines-first", headlines="first", projects=LEAST_REACHED),
+    Variant(name="headlines-model", headlines="model", projects=LEAST_REACHED),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
-    """What one moment needed, had in context, was offered, and fetched; ids of memories.
+class Answer:
+    """What a reader said to one moment: short ids to fetch, and the words of a `memory_search`; "" = none."""
 
-    `gate` = what the shipped gate would add before the prompt; `search` = what `memory_search` with the user's words would answer.
+    fetch: tuple[str, ...] = ()
+    search: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """What one moment needed, had in context, was offered, fetched and found; ids of memories.
+
+    `found` = what the reader's own search answered; `gate` = what the shipped gate would add before the prompt; `search` = what `memory_search` with the user's words would answer.
     """
 
     needed: Mapping[str, int]
@@ -64,20 +100,71 @@ class Reached:
     fetched: frozenset[str]
     gate: frozenset[str]
     search: frozenset[str]
+    found: frozenset[str] = frozenset()
+    searched: bool = False
     tokens: int = 0
 
     @property
     def got(self) -> frozenset[str]:
-        """What it needed and had or fetched."""
-        return frozenset(self.needed) & (self.held | self.fetched)
+        """What it needed and had, fetched or found."""
+        return frozenset(self.needed) & (self.held | self.fetched | self.found)
 
 
-def moments_of(project: Project) -> list[Prompt]:
+def merged(project: Project, projects: Sequence[Project]) -> Project:
+    """The project with the pools of all others as the user's own memories, under ids as the product makes them; its judgments are of its own pool.
+
+    All projects end on the same day, as if the user had worked on them side by side.
+    """
+    ends = {other.name: max(prompt.at_ms for prompt in other.prompts) for other in projects}
+    names: dict[str, str] = {}
+    memories: list[PoolRow] = []
+    for owner in projects:
+        for row in owner.memories:
+            created_ms = row.created_ms + ends[project.name] - ends[owner.name]
+            entropy = hashlib.sha256(f"{owner.name}/{row.id}".encode()).digest()
+            name = new_id("mem", now_ms=created_ms, entropy=entropy)
+            if owner.name == project.name:
+                names[row.id] = name
+            memories.append(
+                replace(row, id=name, created_ms=created_ms, everywhere=owner.name != project.name)
+            )
+    prompts = [
+        replace(
+            prompt,
+            judgment=Judgment(
+                needed={names[name]: grade for name, grade in prompt.judgment.needed.items()},
+                marginal=frozenset(names[name] for name in prompt.judgment.marginal if name in names),
+                nothing=prompt.judgment.nothing,
+            ),
+        )
+        for prompt in project.prompts
+    ]
+    return replace(project, memories=tuple(memories), prompts=tuple(prompts))
+
+
+def with_headlines(project: Project, which: str) -> Project:
+    """The project with its memories under other headlines."""
+    written = json.loads(HEADLINES.read_text("utf-8"))[project.name] if which == "model" else {}
+    return replace(
+        project,
+        memories=tuple(
+            replace(row, headline=written.get(row.id) or first_words(row.content)) for row in project.memories
+        ),
+    )
+
+
+def first_words(statement: str) -> str:
+    """A statement's first words."""
+    words = statement.split()
+    return " ".join(words[:FIRST_WORDS]) + ("\u2026" if len(words) > FIRST_WORDS else "")
+
+
+def moments_of(project: Project, count: int) -> list[Prompt]:
     """The moments that are measured: judged prompts, chosen and ordered by the hash of their id."""
     judged = [prompt for prompt in project.prompts if prompt.judgment.needed or prompt.judgment.nothing]
     return sorted(
         judged, key=lambda prompt: hashlib.sha256(f"{project.name}/{prompt.id}".encode()).hexdigest()
-    )[:MOMENTS]
+    )[:count]
 
 
 def moment_text(prompt: Prompt) -> str:
@@ -93,33 +180,40 @@ def key_of(given: Delivered, moment: str) -> str:
     return hashlib.sha256(f"{whole}\n\n{headlines}\n\n{moment}".encode()).hexdigest()[:20]
 
 
-def recorded(file: Path) -> dict[str, tuple[str, ...]]:
-    """The recorded answers: key of the request -> short ids that the reader would fetch."""
-    return {key: tuple(ids) for key, ids in json.loads(file.read_text("utf-8"))["answers"].items()}
+def recorded(file: Path) -> dict[str, Answer]:
+    """The recorded answers by the key of the request."""
+    found = json.loads(file.read_text("utf-8"))
+    return {
+        key: Answer(fetch=tuple(ids), search=found.get("searches", {}).get(key, ""))
+        for key, ids in found["answers"].items()
+    }
 
 
 def reached(
-    project: Project, pool: Pool, given: Delivered, answers: Mapping[str, tuple[str, ...]]
+    prompts: Sequence[Prompt], pool: Pool, given: Delivered, answers: Mapping[str, Answer]
 ) -> list[Reached]:
     """What each moment with a recorded answer reached."""
     named = {line.short_id: line.candidate.memory.id for line in given.pack.index.lines}
     held = frozenset(given.pack.held)
     done: list[Reached] = []
-    for prompt in moments_of(project):
+    for prompt in prompts:
         answer = answers.get(key_of(given, moment_text(prompt)))
         if answer is None:
             continue
-        fetched = frozenset(named[name] for name in answer if name in named)
+        fetched = frozenset(named[name] for name in answer.fetch if name in named) - held
+        found = frozenset(pool.answered(answer.search) if answer.search else ()) - held - fetched
         done.append(
             Reached(
                 needed=prompt.judgment.needed,
                 marginal=prompt.judgment.marginal,
                 held=held,
                 listed=frozenset(named.values()),
-                fetched=fetched - held,
+                fetched=fetched,
+                found=found,
+                searched=bool(answer.search),
                 gate=frozenset(pool.prompt(prompt, Start(ids=held)).pack),
                 search=frozenset(pool.answered(prompt.text)),
-                tokens=sum(pool.memories[name].tokens + FETCHED_TOKENS for name in fetched - held),
+                tokens=sum(pool.memories[name].tokens + FETCHED_TOKENS for name in fetched | found),
             )
         )
     return done
@@ -139,6 +233,8 @@ def figures(items: Sequence[Reached]) -> dict[str, float]:
         "moments": len(items),
         "reach": share(items, lambda item: item.got),
         "reach_2": share(items, lambda item: item.got, least=2),
+        "found": share(items, lambda item: item.found),
+        "searched": sum(item.searched for item in items) / max(1, len(items)),
         "start": share(items, lambda item: item.held),
         "gate": share(items, lambda item: item.held | item.gate),
         "search": share(items, lambda item: item.search),
@@ -146,8 +242,15 @@ def figures(items: Sequence[Reached]) -> dict[str, float]:
         "precision": sum(name in item.needed for item, name in fetched) / max(1, len(fetched)),
         "fetched": sum(len(item.fetched) for item in items) / max(1, len(items)),
         "tokens": sum(item.tokens for item in items) / max(1, len(items)),
-        "idle": sum(bool(item.fetched) for item in empty) / max(1, len(empty)),
+        "idle": sum(bool(item.fetched or item.found) for item in empty) / max(1, len(empty)),
     }
+
+
+def within(items: Sequence[Reached], given: Delivered) -> list[Reached]:
+    """The same readers' decisions with this block: what its index does not list is not fetched. An estimate: nobody read this block."""
+    held = frozenset(given.pack.held)
+    listed = frozenset(line.candidate.memory.id for line in given.pack.index.lines)
+    return [replace(item, held=held, listed=listed, fetched=item.fetched & listed) for item in items]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -159,41 +262,65 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", type=Path, help="write blocks and moments here, without labels")
     parser.add_argument("--answers", type=Path, default=ANSWERS)
     parser.add_argument("--variant", choices=[variant.name for variant in VARIANTS], action="append")
+    parser.add_argument("--curve", action="store_true", help="estimate other budgets of the index")
     asked = parser.parse_args(arguments)
     embedder = make_embedder(EmbedderSettings(provider="minilm", cache_entries=100_000))
     settings, answers = RecallSettings(), recorded(asked.answers)
-    console = Console(width=130)
-    rows: dict[str, dict[str, list[Reached]]] = {}
-    for folder in folders_of("inject", asked.data):
-        project = load_inject(folder)
-        pool = Pool(project, embedder=embedder, settings=settings)
-        at_ms = max(prompt.at_ms for prompt in project.prompts)
-        try:
-            for variant in VARIANTS:
-                if asked.variant and variant.name not in asked.variant:
-                    continue
-                given = pool.start_block(
-                    budgets=_budgets(settings.budgets, variant), at_ms=at_ms, cap_chars=variant.cap_chars
-                )
+    projects = [load_inject(folder) for folder in folders_of("inject", asked.data)]
+    console = Console(width=150)
+    for variant in VARIANTS:
+        if asked.variant and variant.name not in asked.variant:
+            continue
+        if variant.headlines == "model" and not HEADLINES.exists():
+            continue
+        rows: dict[str, list[Reached]] = {}
+        curve: dict[int, dict[str, list[Reached]]] = defaultdict(dict)
+        left_out = 0
+        for project in projects:
+            if variant.projects and project.name not in variant.projects:
+                continue
+            pool = Pool(_stored(project, projects, variant), embedder=embedder, settings=settings)
+            try:
+                prompts = moments_of(pool.project, variant.moments)
+                block = partial(_block, pool, variant)
+                given = block(variant.index)
                 if asked.write:
-                    _write(asked.write / variant.name / project.name, project, given)
-                else:
-                    rows.setdefault(variant.name, {})[project.name] = reached(project, pool, given, answers)
-        finally:
-            pool.close()
-    for name, of_project in rows.items():
-        console.print(_table(name, of_project))
+                    _write(asked.write / variant.name / project.name, prompts, given)
+                    continue
+                items = reached(prompts, pool, given, answers)
+                left_out += len(prompts) - len(items)
+                if not items:
+                    continue
+                rows[project.name] = items
+                for budget in INDEX_BUDGETS if asked.curve else ():
+                    curve[budget][project.name] = within(items, block(budget))
+            finally:
+                pool.close()
+        if rows:
+            console.print(_table(variant.name, rows))
+        if curve:
+            console.print(_curve(variant.name, curve))
+        if left_out:
+            console.print(f"{variant.name}: {left_out} moments left out: no reader saw this block.")
     return 0
 
 
-def _budgets(budgets: Budgets, variant: Variant) -> Budgets:
-    return budgets.model_copy(update={"start": variant.start, "index": variant.index})
+def _stored(project: Project, projects: Sequence[Project], variant: Variant) -> Project:
+    if variant.headlines:
+        project = with_headlines(project, variant.headlines)
+    return merged(project, projects) if variant.merged else project
 
 
-def _write(folder: Path, project: Project, given: Delivered) -> None:
+def _block(pool: Pool, variant: Variant, index: int) -> Delivered:
+    at_ms = max(prompt.at_ms for prompt in pool.project.prompts)
+    budgets = pool.settings.budgets.model_copy(update={"start": variant.start, "index": index})
+    return pool.start_block(budgets=budgets, at_ms=at_ms, cap_chars=variant.cap_chars)
+
+
+def _write(folder: Path, prompts: Sequence[Prompt], given: Delivered) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "block.txt").write_text(given.block.text, "utf-8")
-    texts = [moment_text(prompt) for prompt in moments_of(project)]
+    texts = [moment_text(prompt) for prompt in prompts]
     rows = [{"key": key_of(given, text), "moment": text} for text in texts]
     (folder / "moments.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
@@ -215,6 +342,20 @@ def _table(name: str, of_project: Mapping[str, Sequence[Reached]]) -> Table:
                 for column in columns
             ),
         )
+    return table
+
+
+def _curve(name: str, of_budget: Mapping[int, Mapping[str, Sequence[Reached]]]) -> Table:
+    table = Table(
+        title=f"Index budgets, {name}: bound (held or listed), and an estimate from the recorded decisions"
+    )
+    for column in ("tokens of index", "listed", "worst", "reach", "worst"):
+        table.add_column(column, justify="right")
+    for budget, of_project in of_budget.items():
+        done = [figures(items) for items in of_project.values()]
+        listed, reach = ([row[column] for row in done] for column in ("listed", "reach"))
+        values = (sum(listed) / len(done), min(listed), sum(reach) / len(done), min(reach))
+        table.add_row(str(budget), *(f"{value:.2f}" for value in values))
     return table
 
 

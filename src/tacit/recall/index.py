@@ -8,7 +8,7 @@ many of them share; what finds no room is counted by topic. The same memories gi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -80,6 +80,7 @@ class _Indexer:
         candidates = state.fresh or ()
         self._count = state.count
         self._budget = state.settings.budgets.index
+        self._unseen = 0 if state.pool_whole else max(0, stored - len(state.pool))
         self._names = short_ids([candidate.memory.id for candidate in candidates], among=stored)
         self._ordered = sorted(candidates, key=lambda c: (-c.fused, c.memory.newest_first))
         self._lines: dict[str, IndexLine] = {}
@@ -90,7 +91,7 @@ class _Indexer:
         ordered = [candidate for candidate in self._ordered if candidate.memory.id not in whole]
         topics = topics_of([c.memory.content for c in ordered])
         word_of = {number: topic.word for topic in topics for number in topic.members}
-        everything = Index(left=by_size(Counter(word_of.get(number, "") for number in range(len(ordered)))))
+        everything = Index(left=self._left(word_of, range(len(ordered))))
         frame = sum(count(line) + 1 for line in index_lines(everything))
         left = self._budget - frame
         chosen: dict[int, IndexLine] = {}
@@ -112,9 +113,15 @@ class _Indexer:
             lines=tuple(
                 chosen[number] for number in sorted(chosen, key=lambda n: (place[chosen[n].topic], n))
             ),
-            left=by_size(Counter(word_of.get(number, "") for number in left_out)),
+            left=self._left(word_of, left_out),
             frame_tokens=frame,
         )
+
+    def _left(self, word_of: Mapping[int, str], numbers: Iterable[int]) -> tuple[tuple[str, int], ...]:
+        """What is not listed, counted by topic; what was no candidate, because the store holds so many, under none."""
+        counts = Counter(word_of.get(number, "") for number in numbers)
+        counts[""] += self._unseen
+        return by_size(+counts)
 
     def _line(self, candidate: Candidate) -> IndexLine:
         """The line of a memory under no topic, with its own tokens."""

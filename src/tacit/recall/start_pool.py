@@ -12,6 +12,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 
+import numpy as np
+
 from tacit.config.settings import RecallSettings, TypedScore
 from tacit.model.evidence import Candidate
 from tacit.model.ids import newest_id_first
@@ -37,6 +39,8 @@ DIGESTS_READ = 5
 MOST_CHANGED = 64
 """Of more changed memories the lists are read anew."""
 KEPT_POOLS = 16
+EVERYWHERE = (ScopeKind.UNIVERSAL, ScopeKind.LANGUAGE)
+"""Scopes of memories that other projects see too."""
 _PLAIN = RecallSettings()
 
 
@@ -56,13 +60,14 @@ def _rank(memory: Memory) -> _Rank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Listing:
-    """The first memories of `kinds` (with `rest`, of all other kinds) in order.
+    """The first memories of `kinds` (with `rest`, of all other kinds) in order, those seen everywhere apart from the project's own.
 
     `whole` = there are no further ones; else all of them rank behind the last.
     """
 
     kinds: frozenset[str]
     rest: bool
+    everywhere: bool
     limit: int
     ranks: tuple[_Rank, ...]
     whole: bool
@@ -83,6 +88,7 @@ class _Listing:
             _rank(memory)
             for memory in current
             if (memory.kind in self.kinds) is not self.rest
+            and (memory.scope.kind in EVERYWHERE) is self.everywhere
             and memory.status == "active"
             and memory.validity.holds_at(at_ms)
         ]
@@ -101,7 +107,7 @@ class StartPool:
     """Candidates, most needed first, and facts for the trace.
 
     `change` and `at_ms`: of which store, made when. `listings`: what it was made from, as far as it can follow changes;
-    they were read at `read_at_ms`.
+    they were read at `read_at_ms`. `share`: see `_share_everywhere`.
     """
 
     candidates: tuple[Candidate, ...]
@@ -110,6 +116,7 @@ class StartPool:
     at_ms: int
     read_at_ms: int
     listings: tuple[_Listing, ...] = ()
+    share: float = 1.0
 
     @property
     def whole(self) -> bool:
@@ -223,19 +230,21 @@ class StartPools:
         removed = self._kinds.unknown(self._store.kinds(scope=scope))
         other_kinds = [*(kind.name for kind in self._kinds if kind.name not in kinds), *removed]
         listings: list[_Listing] = []
-        for names, limit in ((kinds, START_POOL), (other_kinds, START_POOL // SPECIFIC_SHARE)):
-            room = limit + RESERVE
-            hits = self._store.search.standing(names, scope=scope, limit=room, broadest=True).hits
-            memories = self._store.get([hit.memory_id for hit in hits], scope=scope)
-            listings.append(
-                _Listing(
-                    kinds=frozenset(kinds),
-                    rest=names is other_kinds,
-                    limit=limit,
-                    ranks=tuple(sorted(map(_rank, memories))),
-                    whole=len(hits) < room,
+        for everywhere, part in enumerate(_parts(scope)):
+            for names, limit in ((kinds, START_POOL), (other_kinds, START_POOL // SPECIFIC_SHARE)):
+                room = limit + RESERVE
+                hits = self._store.search.standing(names, scope=part, limit=room, broadest=True).hits
+                memories = self._store.get([hit.memory_id for hit in hits], scope=part)
+                listings.append(
+                    _Listing(
+                        kinds=frozenset(kinds),
+                        rest=names is other_kinds,
+                        everywhere=bool(everywhere),
+                        limit=limit,
+                        ranks=tuple(sorted(map(_rank, memories))),
+                        whole=len(hits) < room,
+                    )
                 )
-            )
         return tuple(listings)
 
     def _followed(self, pool: StartPool, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool | None:
@@ -254,7 +263,9 @@ class StartPools:
             listings.append(after)
         before = {name for listing in pool.listings for name in listing.ids}
         before.update(candidate.memory.id for candidate in pool.candidates)
-        same = all(listing.ids == after.ids for listing, after in zip(pool.listings, listings, strict=True))
+        same = pool.share == self._share_everywhere(scope) and all(
+            listing.ids == after.ids for listing, after in zip(pool.listings, listings, strict=True)
+        )
         if same and before.isdisjoint(ids) and all(memory.kind != DIGEST for memory in current):
             return replace(pool, change=change, listings=tuple(listings))
         return self._ordered(tuple(listings), scope, change=change, at_ms=at_ms, read_at_ms=pool.read_at_ms)
@@ -263,12 +274,17 @@ class StartPools:
         self, listings: tuple[_Listing, ...], scope: ScopeFilter, *, change: int, at_ms: int, read_at_ms: int
     ) -> StartPool:
         """The memories of `listings` in the order of expected need, with only the newest digest of each branch."""
-        standing, specific = (listing.ids for listing in listings)
+        standing, specific = (
+            [name for listing in listings if listing.rest is rest for name in listing.ids]
+            for rest in (False, True)
+        )
         digests = self._store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=scope, limit=DIGESTS_READ)
         last = newest_digests(digests)
         listed = self._store.get(list(dict.fromkeys((*standing, *specific))), scope=scope)
         memories = (*(memory for memory in listed if memory.kind != DIGEST), *last)
-        needs = self._need.needs(memories, kinds=self._kinds, at_ms=at_ms)
+        share = self._share_everywhere(scope)
+        shares = np.array([share if memory.scope.kind in EVERYWHERE else 1.0 for memory in memories])
+        needs = self._need.needs(memories, kinds=self._kinds, at_ms=at_ms) * shares
         candidates = tuple(
             Candidate(
                 memory=memory,
@@ -288,10 +304,23 @@ class StartPools:
             at_ms=at_ms,
             read_at_ms=read_at_ms,
             listings=listings,
+            share=share,
         )
+
+    def _share_everywhere(self, scope: ScopeFilter) -> float:
+        """What the need of a memory that every project sees is multiplied by: the more of them there are beside the project's own, the rarer each is meant."""
+        own, everywhere = (self._store.count_active(scope=part) for part in _parts(scope))
+        return min(1.0, own / everywhere) if own and everywhere else 1.0
 
     def _recent(self, memory: Memory, at_ms: int) -> float:
         return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=self._kinds.of_stored(memory.kind))
+
+
+def _parts(scope: ScopeFilter) -> tuple[ScopeFilter, ScopeFilter]:
+    """The scopes of the project's own memories, and those of memories that other projects see too."""
+    own = (visible for visible in scope.scopes if visible.kind not in EVERYWHERE)
+    everywhere = (visible for visible in scope.scopes if visible.kind in EVERYWHERE)
+    return ScopeFilter.of(*own), ScopeFilter.of(*everywhere)
 
 
 def keep_changes(state: RecallState) -> Outcome[RecallState]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from samples import memory_named
+from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Block, Index, IndexLine, Pack, PackItem, Surface
+from tacit.providers.embedding import FakeEmbedder
 from tacit.recall.stage import Delivered
-from tacit_evals.reach import ANSWERS, Reached, figures, key_of, recorded
+from tacit_evals.data.judged import Judgment, PoolRow, Project, Prompt
+from tacit_evals.reach import ANSWERS, Reached, figures, key_of, merged, recorded, within
+from tacit_evals.suites.pool import DAY_MS, Pool
 
 
-def moment(*, needed=(), held=(), fetched=(), marginal=()) -> Reached:
+def moment(*, needed=(), held=(), fetched=(), marginal=(), found=()) -> Reached:
     return Reached(
         needed=dict.fromkeys(needed, 2),
         marginal=frozenset(marginal),
@@ -22,6 +27,8 @@ def moment(*, needed=(), held=(), fetched=(), marginal=()) -> Reached:
         fetched=frozenset(fetched),
         gate=frozenset(),
         search=frozenset(),
+        found=frozenset(found),
+        searched=bool(found),
         tokens=10 * len(fetched),
     )
 
@@ -68,4 +75,52 @@ def test_the_recorded_answers_are_short_ids_by_key() -> None:
     assert json.loads(ANSWERS.read_text("utf-8"))["made_by"]
     answers = recorded(ANSWERS)
     assert len(answers) > 100
-    assert all(len(key) == 20 and all(ids) for key, ids in answers.items())
+    assert all(len(key) == 20 and all(answer.fetch) for key, answer in answers.items())
+
+
+def test_what_the_readers_own_search_found_is_reached_and_not_counted_as_fetched() -> None:
+    found = figures([moment(needed="ab", held="a", found="bc"), moment(needed="d")])
+    assert (found["reach"], found["found"]) == pytest.approx((2 / 3, 1 / 3))
+    assert (found["precision"], found["searched"]) == (0, 1 / 2)
+
+
+def project(name: str, *contents: str) -> Project:
+    rows = tuple(
+        PoolRow(id=f"m{number}", kind="fact", content=text, created_ms=DAY_MS, source="session:1")
+        for number, text in enumerate(contents)
+    )
+    judgment = Judgment(needed={"m0": 2}, marginal=frozenset({"m1"}))
+    asked = Prompt(
+        id="p", session="s", turn=1, at_ms=2 * DAY_MS, text="Go", previous="", files=(), judgment=judgment
+    )
+    return Project(name=name, folder=Path(name), memories=rows, prompts=(asked,))
+
+
+def test_a_merged_store_holds_the_other_pools_as_memories_seen_everywhere_and_asks_for_its_own() -> None:
+    shop, blog = project("shop", "Ports.", "Names."), project("blog", "Feeds.")
+    made = merged(shop, [blog, shop])
+    own = {row.id: row.content for row in made.memories if not row.everywhere}
+    assert sorted(row.content for row in made.memories if row.everywhere) == ["Feeds."]
+    assert sorted(own.values()) == ["Names.", "Ports."]
+    assert [own[name] for name in made.prompts[0].judgment.needed] == ["Ports."]
+    assert [own[name] for name in made.prompts[0].judgment.marginal] == ["Names."]
+    assert len({row.id for row in made.memories}) == 3
+
+
+def test_the_start_block_of_a_merged_store_lists_the_projects_own_and_counts_every_other_memory() -> None:
+    shop = project("shop", *(f"Shelf {number} holds jars." for number in range(30)))
+    blog = project("blog", *(f"Never publish draft {number} on a Sunday." for number in range(400)))
+    pool = Pool(merged(shop, [blog, shop]), embedder=FakeEmbedder(), settings=RecallSettings())
+    try:
+        budgets = pool.settings.budgets.model_copy(update={"start": 200, "index": 600})
+        pack = pool.start_block(budgets=budgets, at_ms=2 * DAY_MS).pack
+    finally:
+        pool.close()
+    shown = {*pack.held, *(line.candidate.memory.id for line in pack.index.lines)}
+    assert {row.id for row in pool.project.memories if not row.everywhere} <= shown
+    assert len(shown) + sum(count for _, count in pack.index.left) == 430
+
+
+def test_with_a_smaller_index_nobody_fetches_what_it_does_not_list() -> None:
+    small = within([moment(needed=("mem_1", "mem_2"), fetched=("mem_2", "mem_3"))], given("Tabs.", "Ports."))
+    assert (small[0].held, small[0].fetched) == ({"mem_1"}, {"mem_2"})

@@ -14,6 +14,7 @@ from tacit.model.changes import Add, Retire
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
+from tacit.model.trigger import Trigger
 from tacit.ports.search import Search
 from tacit.providers.clock import FakeClock
 from tacit.recall.presets.focused import START_POOL_KEEP_MS
@@ -56,6 +57,21 @@ def test_a_pool_belongs_to_its_scope() -> None:
     assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_2"}
     assert ids(kept.of(ScopeFilter.of(UNIVERSAL), at_ms=NOW)) == {"mem_1"}
     assert ids(kept.of(ScopeFilter.of(project_scope("q")), at_ms=NOW)) == set()
+
+
+def test_memories_of_every_project_do_not_crowd_out_the_projects_own() -> None:
+    own = [memory(number, project_scope("p")) for number in range(3)]
+    _, kept = pools(*own, *(memory(number) for number in range(100, 600)))
+    found = [candidate.memory.id for candidate in kept.of(SEES_ALL, at_ms=NOW).candidates]
+    assert set(found[:3]) == {one.id for one in own}
+    assert len(found) > 100
+
+
+def test_a_few_memories_of_every_project_stand_by_their_need_among_more_of_its_own() -> None:
+    broad = replace(memory(1), trigger=Trigger(breadth=3.0))
+    narrow = [memory(number, project_scope("p")) for number in range(2, 8)]
+    _, kept = pools(broad, *narrow)
+    assert kept.of(SEES_ALL, at_ms=NOW).candidates[0].memory == broad
 
 
 def test_an_old_pool_and_a_question_about_the_past_are_made_anew() -> None:

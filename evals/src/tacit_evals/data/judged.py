@@ -29,7 +29,7 @@ PHRASES = 4
 class PoolRow:
     """One memory as the data has it. `given` is the trigger that an annotator wrote, where there is one.
 
-    `session` and `turn` say where it was said, where the data tells.
+    `session` and `turn` say where it was said, where the data tells. `everywhere`: the user's own, seen in each project.
     """
 
     id: str
@@ -42,6 +42,8 @@ class PoolRow:
     phrases: tuple[str, ...] = ()
     session: str = ""
     turn: int = 0
+    headline: str = ""
+    everywhere: bool = False
 
     @property
     def learned(self) -> bool:

@@ -23,7 +23,7 @@ from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.model.scope import ScopeFilter, project_scope
+from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import Armed, ArmedMemory, SessionKey, SessionState
 from tacit.model.signal import (
     MessageEnded,
@@ -46,6 +46,7 @@ from tacit.reading.memory_vectors import memory_vectors
 from tacit.reading.trigger import make_trigger
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import build_query
+from tacit.recall.render import ID_TOKENS
 from tacit.recall.signal import surface_for
 from tacit.recall.stage import Context, Delivered, JudgeAnswer, Tools, UseCounts
 from tacit.session.transitions import apply_signal
@@ -83,7 +84,8 @@ def stored_memory(row: PoolRow, *, project: str, given: bool, maker: LocalTrigge
         id=row.id,
         kind=row.kind,
         content=row.content,
-        scope=project_scope(project),
+        headline=row.headline,
+        scope=UNIVERSAL if row.everywhere else project_scope(project),
         provenance=Provenance(
             tier=TrustTier.USER,
             source=row.source.split("#", 1)[0],
@@ -165,7 +167,7 @@ class Pool:
         except BaseException:
             self.close()
             raise
-        self.scope = ScopeFilter.of(project_scope(project.name))
+        self.scope = ScopeFilter.of(*{memory.scope for memory in self.memories.values()})
         self.kinds = KindRegistry()
         self.tokens = _EXACT
         self._pipeline = RecallPipeline(
@@ -289,8 +291,8 @@ class Pool:
         return list(next(stage.kept for stage in trace.stages if stage.stage == "score"))
 
     def answered(self, text: str) -> tuple[str, ...]:
-        """Ids of what an answer on demand to these words holds."""
-        return self._question(text, self.settings).injected
+        """Ids of what `memory_search` answers to these words."""
+        return self._question(text, self.settings, suffix_tokens=ID_TOKENS).injected
 
     def answer_uncut(self, text: str) -> list[TracedCandidate]:
         """What an answer on demand would hold within its budget without a cut, best first."""
@@ -300,7 +302,7 @@ class Pool:
         by_id = {candidate.memory_id: candidate for candidate in trace.candidates}
         return [by_id[name] for name in trace.injected]
 
-    def _question(self, text: str, settings: RecallSettings) -> Trace:
+    def _question(self, text: str, settings: RecallSettings, *, suffix_tokens: int = 0) -> Trace:
         situation = self._pipeline.read_question(text, settings)
         query = Query(
             surface=Surface.ON_DEMAND,
@@ -310,6 +312,7 @@ class Pool:
             scope=self.scope,
             at_ms=max(memory.created_at_ms for memory in self.memories.values()) + DAY_MS,
             budget_tokens=self.settings.budgets.on_demand,
+            suffix_tokens=suffix_tokens,
             entities=find_entities(text[:ASKED_CHARS]),
             matching=self._matching,
         )
