@@ -153,3 +153,41 @@ def test_a_daemon_that_cannot_start_is_an_error_the_model_reads_and_the_turn_goe
     (told,) = results(sandbox)
     assert "cannot be reached" in told
     assert "tacit doctor" in told
+
+
+class AsInstalled(ClaudeCode):
+    """The client as a person starts it after `tacit install`: no option allows a tool."""
+
+    def _command(self) -> list[str]:
+        return [str(self.executable), "-p", "--model", claude_probe.MODEL]
+
+    def _environment(self, **more: str) -> dict[str, str]:
+        return super()._environment(MCP_CONNECT_TIMEOUT_MS="90000", MCP_TIMEOUT="90000", **more)
+
+
+def test_as_installed_claude_code_fetches_and_notes_without_a_question_and_asks_without_the_rule(
+    sandbox, claude
+):
+    client = AsInstalled(sandbox, claude.executable)
+    client.install()
+    (known,) = sandbox.remember(CHECKOUT, kind="decision")
+    sandbox.wake_daemon()
+    load_tools(sandbox)
+    note = {"content": "Prices are rounded half to even.", "kind": "fact"}
+    script(sandbox, "look it up", [("memory_get", {"ids": [known]}), ("memory_add", note)])
+
+    client.ask("look it up")
+    assert all("haven't granted" in told for told in results(sandbox)), "without the rule it asks"
+    assert len(results(sandbox)) == 2
+    assert not any("half to even" in text for text in sandbox.contents())
+
+    sandbox.tacit("install", "claude-code", "--yes", "--allow-tools")
+    assert client.ask("look it up").text == "done"
+    got, added = results(sandbox)
+    assert "Stripe Checkout" in got
+    assert structure(added)["changes"][0]["change"] == "add"
+    assert any("half to even" in text for text in sandbox.contents())
+
+    sandbox.tacit("install", "claude-code", "--yes", "--no-allow-tools")
+    client.ask("look it up")
+    assert all("haven't granted" in told for told in results(sandbox))

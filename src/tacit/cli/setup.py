@@ -61,6 +61,14 @@ def install(
             "--trust-hooks", help="Approve Tacit's hooks in Codex' settings, instead of with /hooks in Codex."
         ),
     ] = False,
+    allow_tools: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-tools/--no-allow-tools",
+            help="Let Claude Code and Gemini CLI call memory_get and memory_add without asking you, by a rule in their settings, or take that "
+            "rule out. Default: ask; without a terminal or with --yes, as it is.",
+        ),
+    ] = None,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -80,17 +88,24 @@ def install(
             hint=f"Install one, or name one to write its files anyway: `tacit install {HOSTS[0]}`.",
         )
     root = _project_root(cwd) if project else None
-    plans = [
-        plan(
-            name,
-            user_home=place.user_home,
-            project_root=root,
-            home=place.home,
-            launcher=place.home.launcher,
-            trust=trust_hooks,
-        )
-        for name in names
-    ]
+
+    def planned(*, allow: bool | None) -> list[InstallPlan]:
+        return [
+            plan(
+                name,
+                user_home=place.user_home,
+                project_root=root,
+                home=place.home,
+                launcher=place.home.launcher,
+                trust=trust_hooks,
+                allow=allow,
+            )
+            for name in names
+        ]
+
+    plans = planned(allow=allow_tools)
+    if allow_tools is None and not (yes or dry_run or as_json) and place.interactive and place.user_speaks:
+        plans = _offer_permission(plans, planned(allow=True))
     versions = {name: hosts_found[name].version if name in hosts_found else "" for name in names}
     if not as_json:
         for host_plan in plans:
@@ -158,6 +173,33 @@ def uninstall(
         print_json(_report(plans, versions={}, written=written))
     elif not dry_run:
         print_line(f"\nYour memories stay in {place.home.root}; deleting that folder deletes all of them.")
+
+
+def _offer_permission(plans: list[InstallPlan], permitting: list[InstallPlan]) -> list[InstallPlan]:
+    """Show the rules that `permitting` would write more than `plans`, and ask for them; return the plans that the user chose."""
+    from dataclasses import replace
+
+    from tacit.cli.terminal.interaction import agreed
+    from tacit.cli.terminal.output import print_line
+    from tacit.hosts.install import ASKING, TOOLS
+
+    hosts: dict[str, None] = {}
+    names = " and ".join(TOOLS)
+    for plan, permits in zip(plans, permitting, strict=True):
+        without = {edit.path: edit.after for edit in plan.edits}
+        for edit in permits.edits:
+            rule = replace(edit, before=without.get(edit.path, edit.before))
+            lines = _difference(rule, whole=True)
+            if lines:
+                title = ASKING[plan.host]
+                hosts[title] = None
+                print_line(
+                    f"{title} asks you before each call of a memory tool. Not before {names} with this in {edit.path}:"
+                )
+                for line in lines:
+                    print_line(f"          {line}", style="dim")
+    question = f"Shall {' and '.join(hosts)} not ask before {names}? They read memories and note new ones, which `tacit undo` takes back."
+    return permitting if hosts and agreed(question, yes=False, unattended=False) else plans
 
 
 def _project_root(cwd: Path) -> Path:

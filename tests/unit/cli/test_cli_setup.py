@@ -240,3 +240,49 @@ def test_codex_is_told_of_until_its_hooks_are_trusted(tacit, monkeypatch):
     assert tacit("install", "codex", "--yes", "--json").json["hosts"][0]["waiting"] == ""
     tacit("uninstall", "codex", "--yes")
     assert not config.exists()
+
+
+ALLOWED = ["mcp__tacit__memory_get", "mcp__tacit__memory_add"]
+
+
+def allowed_by(machine):
+    return json.loads(settings(machine).read_text()).get("permissions", {}).get("allow", [])
+
+
+@pytest.mark.parametrize(
+    ("answers", "rules"), [("\ny\nn\n", ALLOWED), ("y\n\nn\n", ALLOWED), ("n\ny\nn\n", [])]
+)
+def test_install_shows_the_rule_for_two_tools_and_asks_for_it(machine, monkeypatch, answers, rules):
+    monkeypatch.setattr("sys.stdin", io.StringIO(answers))
+    asking = replace(machine.place, interactive=True)
+    said = machine("install", place=asking)
+    assert said.code == 0, said.err
+    assert "Shall Claude Code not ask before memory_get and memory_add?" in said.err
+    assert f'+      "{ALLOWED[0]}",' in said.out
+    assert "Not before memory_get and memory_add with this in" in said.out
+    assert '"command"' not in said.out[: said.out.index("2.1.328")], "what is offered is shown alone"
+    assert allowed_by(machine) == rules
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    again = machine("install", place=asking)
+    assert ("Shall Claude Code" in again.err) == (not rules)
+
+
+def test_who_declines_everything_has_no_rule_either(machine, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\nn\n"))
+    assert machine("install", place=replace(machine.place, interactive=True)).code == 1
+    assert settings(machine).read_text() == FOREIGN
+
+
+def test_without_a_question_the_rule_comes_only_by_its_option(machine):
+    said = machine("install", "--yes", "--json")
+    assert allowed_by(machine) == []
+    assert any("--allow-tools" in note for note in said.json["hosts"][0]["notes"])
+    said = machine("install", "--yes", "--allow-tools")
+    assert "does not ask before memory_get and memory_add" in said.out
+    assert allowed_by(machine) == ALLOWED
+    assert machine("install", "--yes", "--json").json["written"] is False
+    machine("install", "--yes", "--no-allow-tools")
+    assert allowed_by(machine) == []
+    machine("install", "--yes", "--allow-tools")
+    machine("uninstall", "--yes")
+    assert settings(machine).read_text() == FOREIGN

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import stat
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -580,3 +581,124 @@ def test_a_folder_in_the_place_of_a_file_is_named(place: Place) -> None:
     path.mkdir(parents=True)
     with pytest.raises(HostError, match=f"{path} is a folder"):
         place.install("cursor")
+
+
+GET, ADD = "mcp__tacit__memory_get", "mcp__tacit__memory_add"
+
+
+def allowed(path: Path) -> list[str]:
+    return json.loads(path.read_text()).get("permissions", {}).get("allow", [])
+
+
+def test_the_rule_is_written_only_when_it_is_asked_for_and_stays_until_it_is_taken_out(place: Place) -> None:
+    settings = place.write(".claude/settings.json", '{\n  "permissions": {"allow": ["Bash(ls:*)"]}\n}\n')
+    before = place.files()
+    place.install("claude-code")
+    assert allowed(settings) == ["Bash(ls:*)"]
+    assert any("--allow-tools" in note for note in place.plan("claude-code").notes)
+    place.install("claude-code", allow=True)  # an installation without the rule gets it
+    assert allowed(settings) == ["Bash(ls:*)", GET, ADD]
+    first = place.files()
+    for allow in (None, True):
+        assert place.plan("claude-code", allow=allow).edits == ()
+        assert not any("--allow-tools" in note for note in place.plan("claude-code", allow=allow).notes)
+    settings.write_text(
+        settings.read_text().replace("tacit-install:", "tacit-install:0")
+    )  # of an earlier version
+    assert place.state("claude-code") == "outdated"
+    place.install("claude-code")
+    assert place.files() == first
+    place.install("claude-code", allow=False)
+    assert allowed(settings) == ["Bash(ls:*)"]
+    assert place.state("claude-code") == "installed"
+    place.install("claude-code", allow=True)
+    place.uninstall("claude-code")
+    assert place.files() == before
+
+
+def test_rules_go_from_a_file_that_was_changed_meanwhile_and_equal_ones_of_the_user_stay(
+    place: Place,
+) -> None:
+    settings = place.write(".claude/settings.json", json.dumps({"permissions": {"allow": [ADD]}}))
+    place.install("claude-code", allow=True)
+    assert sorted(allowed(settings)) == [ADD, GET]
+    values = json.loads(settings.read_text())
+    settings.write_text(json.dumps({**values, "model": "opus"}))
+    place.uninstall("claude-code")
+    assert json.loads(settings.read_text()) == {"permissions": {"allow": [ADD]}, "model": "opus"}
+
+    settings.write_text("{}\n")
+    place.install("claude-code", allow=True)
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "model": "opus"}))
+    place.uninstall("claude-code")
+    assert json.loads(settings.read_text()) == {"model": "opus"}
+
+
+def test_what_the_user_took_out_again_does_not_come_back_by_itself(place: Place) -> None:
+    settings = place.user / ".claude" / "settings.json"
+    place.install("claude-code", allow=True)
+    values = json.loads(settings.read_text())
+    values["permissions"]["allow"].remove(ADD)
+    settings.write_text(json.dumps(values))
+    assert place.state("claude-code") == "installed"
+    place.install("claude-code")
+    assert allowed(settings) == [GET]
+
+
+@pytest.mark.parametrize(
+    ("word", "rule", "tools"),
+    [("deny", ADD, "memory_add"), ("ask", GET, "memory_get"), ("deny", "mcp__tacit", "both"), ("ask", "mcp__*", "both"),
+     ("deny", "mcp__*__memory_add", "memory_add"), ("allow", "mcp__tacit", "both"), ("allow", "mcp__tacit__*", "both"),
+     ("allow", "mcp__*", ""), ("deny", "mcp__tac", ""), ("deny", "mcp__other__memory_add", ""), ("allow", "mcp__tacit*", "")],
+)  # fmt: skip
+def test_a_rule_of_the_user_wins_and_is_named(place: Place, word: str, rule: str, tools: str) -> None:
+    settings = place.write(".claude/settings.json", json.dumps({"permissions": {word: [rule]}}))
+    plan = place.plan("claude-code", allow=True)
+    named = [note for note in plan.notes if rule in note]
+    decided = {"both": {GET, ADD}, "": set()}.get(tools, {f"mcp__tacit__{tools}"})
+    assert len(named) == len(decided)
+    apply(plan)
+    assert set(allowed(settings)) - {rule} == {GET, ADD} - decided
+    assert json.loads(settings.read_text())["permissions"][word][0] == rule
+
+
+def test_in_a_project_the_rule_is_the_users_own_and_no_teammates(place: Place) -> None:
+    place.install("claude-code", allow=True, project_root=place.project)
+    assert allowed(place.project / ".claude" / "settings.local.json") == [GET, ADD]
+    assert allowed(place.project / ".claude" / "settings.json") == []
+    place.install("claude-code", project_root=place.project)
+    assert place.plan("claude-code", project_root=place.project).edits == ()
+    place.uninstall("claude-code", project_root=place.project)
+    assert place.files() == {}
+
+
+def test_permissions_of_another_form_are_refused_as_a_whole(place: Place) -> None:
+    place.write(".claude/settings.json", '{"permissions": {"allow": "all"}}')
+    with pytest.raises(HostError, match=r"permissions\.allow is not a list"):
+        place.plan("claude-code", allow=True)
+
+
+def test_gemini_gets_a_policy_of_its_own_which_goes_again(place: Place) -> None:
+    policy = place.user / ".gemini" / "policies" / "zz-tacit.toml"
+    place.install("gemini")
+    assert not policy.exists()
+    place.install("gemini", allow=True)
+    (rule,) = tomllib.loads(policy.read_text())["rule"]
+    assert rule == {
+        "mcpName": "tacit",
+        "toolName": ["memory_get", "memory_add"],
+        "decision": "allow",
+        "priority": 0,
+    }
+    assert place.plan("gemini").edits == ()
+    assert place.state("gemini") == "installed"
+    place.install("gemini", allow=False)
+    assert not policy.parent.exists()
+    assert place.state("gemini") == "installed"
+    assert any("--allow-tools" in note for note in place.plan("gemini").notes)
+    assert any(
+        "all projects" in note for note in place.plan("gemini", allow=True, project_root=place.project).notes
+    )
+    place.install("gemini", allow=True)
+    place.uninstall("gemini")
+    assert place.files() == {}

@@ -3,15 +3,18 @@
 from tacit.hosts.install.detect import DetectedHost, detect, find_executable
 from tacit.hosts.install.files import FileEdit, InstallPlan, apply
 from tacit.hosts.install.mcp_clients import CLIENTS, clients, found_clients
+from tacit.hosts.install.permissions import ASKING, TOOLS, rulings
 from tacit.hosts.install.planning import HOSTS, HostStatus, installed, installed_for, plan, uninstall
 from tacit.hosts.install.switches import switched_off
 from tacit.hosts.install.target import INSTALL_VERSION, STAMP, describe_age, version_in
 
 __all__ = [
+    "ASKING",
     "CLIENTS",
     "HOSTS",
     "INSTALL_VERSION",
     "STAMP",
+    "TOOLS",
     "DetectedHost",
     "FileEdit",
     "HostStatus",
@@ -25,6 +28,7 @@ __all__ = [
     "installed",
     "installed_for",
     "plan",
+    "rulings",
     "switched_off",
     "uninstall",
     "version_in",

@@ -5,10 +5,12 @@ In: folders and the launcher. Out: targets. The events and their forms were meas
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from tacit.hosts.install import jsonc
 from tacit.hosts.install.hook_settings import HookSettings, group_of, not_plain_json
 from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Target, plugin_text
 
@@ -31,21 +33,54 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
 mistake. Without its own timeout SessionEnd would be ended after 1.5 seconds."""
 
 COMMAND_MARK = "# installed by tacit install claude-code"
+_ALLOW = ("permissions", "allow")
 
 
-def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:
-    """The files of the user's scope, or of a project's."""
+def rules_file(user_home: Path, project_root: Path | None) -> Path:
+    """Return the file for the rules that the user consents to. In a project it is the one that is not shared: nobody consents for a team."""
+    if project_root is None:
+        return user_home / ".claude" / "settings.json"
+    return project_root / ".claude" / "settings.local.json"
+
+
+def allowed(text: str, path: Path) -> list[object]:
+    """Return the rules that the settings file at `path` allows.
+
+    Raises:
+        HostError: if it is malformed.
+    """
+    node = jsonc.find(jsonc.read(text, path=path), _ALLOW)
+    return [item.value for item in node.items] if node is not None else []
+
+
+def targets(
+    *,
+    user_home: Path,
+    project_root: Path | None,
+    launcher: Path,
+    rules: Sequence[str] = (),
+    earlier: Sequence[str] = (),
+) -> tuple[Target, ...]:
+    """The files of the user's scope, or of a project's; for `rules` and `earlier` see `ClaudeSettings`."""
     server = {"type": "stdio", "command": str(launcher), "args": ["mcp"]}
     if project_root is None:
         folder, servers = user_home / ".claude", user_home / ".claude.json"
     else:
         folder, servers = project_root / ".claude", project_root / ".mcp.json"
+    settings = ClaudeSettings(
+        path=folder / "settings.json",
+        groups=tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS),
+        unread=partial(not_plain_json, reader="Claude Code"),
+    )
+    if project_root is None:
+        of_settings: tuple[Target, ...] = (settings.permit(rules, earlier),)
+    elif rules or earlier:
+        own = replace(settings, path=rules_file(user_home, project_root), groups=(), why="")
+        of_settings = (settings, own.permit(rules, earlier))
+    else:
+        of_settings = (settings,)
     return (
-        HookSettings(
-            path=folder / "settings.json",
-            groups=tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS),
-            unread=partial(not_plain_json, reader="Claude Code"),
-        ),
+        *of_settings,
         JsonMember(
             path=servers,
             why="gives Claude the memory tools (MCP server)",
@@ -61,6 +96,58 @@ def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tu
             mark=COMMAND_MARK,
         ),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaudeSettings(HookSettings):
+    """Our hooks in a settings file, and rules with which Claude Code calls tools without asking.
+
+    Attributes:
+        rules: the rules that the file shall hold beside those of others.
+        earlier: the rules that an installation wrote into it. Others' equal ones are not among them, so a removal leaves those.
+    """
+
+    rules: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+
+    def permit(self, rules: Sequence[str], earlier: Sequence[str]) -> ClaudeSettings:
+        """The same with these rules."""
+        names = " and ".join(rule.rpartition("__")[2] for rule in rules)
+        told = f"Claude Code does not ask before {names} (permissions.allow)" if rules else ""
+        why = "; ".join(filter(None, (self.why, told))) or "takes the rules for memory tools out"
+        return replace(self, rules=tuple(rules), earlier=tuple(earlier), why=why)
+
+    def holds(self, text: str) -> bool:
+        """Whether hooks and rules are in it, complete and up to date."""
+        ours = [rule for rule in (*self.rules, *self.earlier) if rule in allowed(text, self.path)]
+        return HookSettings.holds(self, text) and set(ours) == set(self.rules)
+
+    def present(self, text: str) -> bool:
+        """Whether a hook or a rule of ours is in it."""
+        return HookSettings.present(self, text) or any(
+            rule in allowed(text, self.path) for rule in self.earlier
+        )
+
+    def add(self, text: str | None) -> str:
+        """The text with hooks and rules."""
+        text = HookSettings.add(self, text)
+        for rule in self.rules:
+            if rule not in allowed(text, self.path):
+                text = jsonc.append(text, _ALLOW, rule, path=self.path)
+        return text
+
+    def remove(self, text: str) -> str | None:
+        """The text without our hooks and rules, and without the lists that are empty then."""
+        remaining = text
+        for rule in self.earlier:
+            if rule in (listed := allowed(remaining, self.path)):
+                remaining = jsonc.cut(remaining, _ALLOW, path=self.path, index=listed.index(rule))
+        for keys in (_ALLOW, _ALLOW[:1]) if remaining != text else ():
+            node = jsonc.find(jsonc.read(remaining, path=self.path), keys)
+            if node is not None and node.value in ([], {}):
+                remaining = jsonc.cut(remaining, keys, path=self.path)
+        gone = remaining == self.opening != text
+        return None if gone else HookSettings.remove(self, remaining)
 
 
 def _group(matcher: str, timeout: int, launcher: Path) -> Mapping[str, object]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.hook_settings import HookSettings, group_of
-from tacit.hosts.install.target import STAMP, JsonMember, Target
+from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Target
 
 TOOLS = (
     r"^(read_file|read_many_files|replace|write_file|run_shell_command|web_fetch|google_web_search|invoke_agent"
@@ -35,10 +35,37 @@ HOOK_NAME = "tacit"
 """The name by which `/hooks` of the client shows the hooks and switches them off."""
 
 
-def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:
-    """The settings file of the user's scope, or of a project's."""
+_POLICY_MARK = "# installed by tacit install gemini --allow-tools"
+_POLICY = f"""\
+{_POLICY_MARK}, {STAMP}
+# Gemini CLI does not ask before these two tools of Tacit. Each of your own rules wins: this priority is the lowest, and at the same one the
+# file whose name comes first decides.
+
+[[rule]]
+mcpName = "tacit"
+toolName = ["memory_get", "memory_add"]
+decision = "allow"
+priority = 0
+"""
+
+
+def policy(user_home: Path) -> OwnFile:
+    """The file with the rule for the memory tools. Gemini CLI reads such files only in the user's folder."""
+    return OwnFile(
+        path=user_home / ".gemini" / "policies" / "zz-tacit.toml",
+        why="Gemini CLI does not ask before memory_get and memory_add (policy)",
+        content=_POLICY,
+        mark=_POLICY_MARK,
+    )
+
+
+def targets(
+    *, user_home: Path, project_root: Path | None, launcher: Path, permitted: bool = False
+) -> tuple[Target, ...]:
+    """The settings file of the user's scope, or of a project's; `permitted` = also the rule for the memory tools."""
     path = (user_home if project_root is None else project_root) / ".gemini" / "settings.json"
-    return (GeminiSettings(path=path, launcher=launcher),)
+    settings = GeminiSettings(path=path, launcher=launcher)
+    return (settings, policy(user_home)) if permitted else (settings,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

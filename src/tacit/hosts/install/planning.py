@@ -19,18 +19,34 @@ from tacit.errors import HostError, NotFound
 from tacit.hosts.install import claude, codex, copilot, cursor, files, gemini, mcp_clients, opencode
 from tacit.hosts.install.files import FileEdit, InstallPlan, is_link, read_text
 from tacit.hosts.install.hook_settings import HookSettings
+from tacit.hosts.install.permissions import ASKING, CLAUDE_RULES, TOOLS, Ruling, rulings
 from tacit.hosts.install.switches import switched_off
 from tacit.hosts.install.target import Target, describe_age
 
 HOSTS = ("claude-code", "opencode", "codex", "gemini", "copilot", "cursor")
 _TARGETS = {
-    "claude-code": claude.targets,
-    "gemini": gemini.targets,
     "copilot": copilot.targets,
     "cursor": cursor.targets,
 }
 """Hosts whose files depend only on the folders and the launcher."""
 State = Literal["absent", "installed", "outdated", "partial"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """The consent of the user that a host calls memory tools without asking.
+
+    Attributes:
+        rules: rules of Claude Code that shall be there.
+        earlier: those that an installation wrote.
+        policy: whether the policy of Gemini CLI shall be there.
+        notes: what stands without a rule of ours, and why.
+    """
+
+    rules: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    policy: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +70,27 @@ class HostStatus:
 
 
 def _targets(
-    host: str, *, user_home: Path, project_root: Path | None, home: Home, launcher: Path, trust: bool = False
+    host: str,
+    *,
+    user_home: Path,
+    project_root: Path | None,
+    home: Home,
+    launcher: Path,
+    trust: bool = False,
+    permission: Permission,
 ) -> tuple[Target, ...]:
+    if host == "claude-code":
+        return claude.targets(
+            user_home=user_home,
+            project_root=project_root,
+            launcher=launcher,
+            rules=permission.rules,
+            earlier=permission.earlier,
+        )
+    if host == "gemini":
+        return gemini.targets(
+            user_home=user_home, project_root=project_root, launcher=launcher, permitted=permission.policy
+        )
     if host in _TARGETS:
         return _TARGETS[host](user_home=user_home, project_root=project_root, launcher=launcher)
     if host == "opencode":
@@ -76,6 +111,7 @@ def plan(
     home: Home,
     launcher: Path | None = None,
     trust: bool = False,
+    allow: bool | None = None,
 ) -> InstallPlan:
     """Plan the installation; a second one changes nothing.
 
@@ -86,11 +122,16 @@ def plan(
         home: where Tacit keeps its data.
         launcher: what hosts call; default `home.launcher`.
         trust: whether to approve the hooks in the host's settings, if the host requires this. Set it only if the user asked for it.
+        allow: whether the host shall call `permissions.TOOLS` without asking. Set it only if the user chose; None = as it is.
 
     Raises:
         NotFound: unknown host.
         HostError: a file is malformed or someone else's; it names file and line. Nothing is written.
     """
+    book = _record_file(home, host)
+    book_before = read_text(book)
+    originals = _read_record(book_before)
+    permission = _permission(host, allow, originals, user_home=user_home, project_root=project_root)
     targets = _targets(
         host,
         user_home=user_home,
@@ -98,13 +139,11 @@ def plan(
         home=home,
         launcher=launcher or home.launcher,
         trust=trust,
+        permission=permission,
     )
     linked = _check_links(targets, project_root)
-    book = _record_file(home, host)
-    book_before = read_text(book)
-    originals = _read_record(book_before)
     edits: list[FileEdit] = []
-    notes = list(linked)
+    notes = [*linked, *permission.notes]
     for target in targets:
         current = read_text(target.path)
         notes += _unread(target, current)
@@ -117,8 +156,13 @@ def plan(
         after = target.add(clean)
         new_folders = files.missing_folders(target.path.parent) if earlier is None else earlier.made
         if not shared:  # the record of that file belongs to the installation for the user
-            originals[target.path] = OriginalFile(text=clean, after_sha256=_sha256(after), made=new_folders)
+            rules = target.rules if isinstance(target, claude.ClaudeSettings) else ()
+            originals[target.path] = OriginalFile(
+                text=clean, after_sha256=_sha256(after), made=new_folders, rules=rules
+            )
         edits.append(FileEdit(path=target.path, before=current, after=after, why=target.why))
+    if host == "gemini" and allow is False and project_root is None:
+        edits += _take_out(gemini.policy(user_home), originals, why="takes the policy for memory tools out")
     if edits:
         why = "remembers what these files held, so that uninstalling gives it back"
         edits.append(
@@ -136,29 +180,22 @@ def uninstall(
         NotFound: unknown host.
         HostError: a file is malformed; it names file and line. Nothing is written.
     """
-    targets = _targets(
-        host, user_home=user_home, project_root=project_root, home=home, launcher=launcher or home.launcher
-    )
-    linked = _check_links(targets, project_root)
     book = _record_file(home, host)
     book_before = read_text(book)
     originals = _read_record(book_before)
+    written = _permission(host, None, originals, user_home=user_home, project_root=project_root)
+    targets = _targets(
+        host,
+        user_home=user_home,
+        project_root=project_root,
+        home=home,
+        launcher=launcher or home.launcher,
+        permission=written,
+    )
+    linked = _check_links(targets, project_root)
     edits: list[FileEdit] = []
     for target in targets:
-        current = read_text(target.path)
-        before = None if isinstance(target, codex.Approvals) else originals.pop(target.path, None)
-        after = _without_ours(target, current, before)
-        if current != after:
-            new_folders = before.made if before is not None else None
-            edits.append(
-                FileEdit(
-                    path=target.path,
-                    before=current,
-                    after=after,
-                    why="takes Tacit out again",
-                    folders=new_folders,
-                )
-            )
+        edits += _take_out(target, originals, why="takes Tacit out again")
     book_after = _record_text(originals)
     if book_before is not None and _read_record(book_before) != originals:
         edits.append(
@@ -172,6 +209,52 @@ def uninstall(
             )
         )
     return InstallPlan(host=host, edits=tuple(edits), notes=linked)
+
+
+def _take_out(target: Target, originals: dict[Path, OriginalFile], *, why: str) -> list[FileEdit]:
+    """The edit that takes ours out of a file, if there is any of it; its original is forgotten."""
+    current = read_text(target.path)
+    before = None if isinstance(target, codex.Approvals) else originals.pop(target.path, None)
+    after = _without_ours(target, current, before)
+    if current == after:
+        return []
+    folders = before.made if before is not None else None
+    return [FileEdit(path=target.path, before=current, after=after, why=why, folders=folders)]
+
+
+def _permission(
+    host: str,
+    allow: bool | None,
+    originals: Mapping[Path, OriginalFile],
+    *,
+    user_home: Path,
+    project_root: Path | None,
+) -> Permission:
+    """Decide which rules a host's files shall hold. For `allow` see `plan`; a rule of the user's own wins over ours and is never ours."""
+    if host not in ASKING:
+        return Permission()
+    title, found = ASKING[host], rulings(host, user_home=user_home, project_root=project_root)
+    change = f"`tacit install {host} --allow-tools`"
+    hint = (f"{title} asks before each call of {' and '.join(TOOLS)}; {change} changes that",)
+    if host == "gemini":
+        if project_root is not None:
+            told = f"{title} takes a rule for single tools only for all projects: {change} without --project"
+            return Permission(notes=(told,) if allow else ())
+        wanted = found[0].word == "allow" if allow is None else allow
+        return Permission(policy=wanted, notes=hint if allow is None and not wanted else ())
+    path = claude.rules_file(user_home, project_root)
+    earlier = originals[path].rules if path in originals else ()
+    text = read_text(path) if earlier else None
+    ours = [rule for rule in earlier if text and rule in claude.allowed(text, path)]
+    if allow is False:
+        return Permission(earlier=earlier)
+    if allow is None:
+        asks = any(each == Ruling(tool=each.tool, word="ask") for each in found)
+        return Permission(rules=tuple(ours), earlier=earlier, notes=hint if asks else ())
+    by_rule = dict(zip(CLAUDE_RULES, found, strict=True))
+    rules = tuple(rule for rule, each in by_rule.items() if rule in ours or not each.rule)
+    kept = tuple(f"{title} {each}; that stays" for rule, each in by_rule.items() if rule not in rules)
+    return Permission(rules=rules, earlier=earlier, notes=kept)
 
 
 def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[str, ...]:
@@ -220,7 +303,14 @@ def installed(
     """
     launcher = launcher or home.launcher
     try:
-        targets = _targets(host, user_home=user_home, project_root=project_root, home=home, launcher=launcher)
+        targets = _targets(
+            host,
+            user_home=user_home,
+            project_root=project_root,
+            home=home,
+            launcher=launcher,
+            permission=_permission(host, None, {}, user_home=user_home, project_root=project_root),
+        )
     except HostError as error:  # which files there are depends on what one of them holds
         return HostStatus(host=host, state="absent", problems=(str(error),))
     files: list[tuple[Path, str]] = []
@@ -297,12 +387,13 @@ def _state(words: Sequence[str]) -> State:
 class OriginalFile:
     """The contents of a host's file before the installation (None = no file), its hash after it, and the folders created for it.
 
-    `made` = outermost first; None = an earlier version did not record them.
+    `made` = outermost first; None = an earlier version did not record them. `rules` = the rules for tools that were written into it.
     """
 
     text: str | None
     after_sha256: str
     made: tuple[Path, ...] | None = None
+    rules: tuple[str, ...] = ()
 
 
 def _record_file(home: Home, host: str) -> Path:
@@ -333,7 +424,10 @@ def _read_record(text: str | None) -> dict[Path, OriginalFile]:
         before, after = fields.get("before"), fields.get("after_sha256")
         if isinstance(after, str) and (before is None or isinstance(before, str)):
             originals[Path(path)] = OriginalFile(
-                text=before, after_sha256=after, made=_folders(fields.get("made"))
+                text=before,
+                after_sha256=after,
+                made=_folders(fields.get("made")),
+                rules=tuple(map(str, _items(fields.get("rules")))),
             )
     return originals
 
@@ -347,6 +441,7 @@ def _record_text(record: Mapping[Path, OriginalFile]) -> str | None:
             "before": entry.text,
             "after_sha256": entry.after_sha256,
             **({} if entry.made is None else {"made": [str(folder) for folder in entry.made]}),
+            **({"rules": list(entry.rules)} if entry.rules else {}),
         }
         for path, entry in sorted(record.items())
     }
@@ -354,6 +449,8 @@ def _record_text(record: Mapping[Path, OriginalFile]) -> str | None:
 
 
 def _folders(raw: object) -> tuple[Path, ...] | None:
-    if not isinstance(raw, list):
-        return None
-    return tuple(Path(str(folder)) for folder in cast("list[object]", raw))
+    return None if raw is None else tuple(Path(str(folder)) for folder in _items(raw))
+
+
+def _items(raw: object) -> list[object]:
+    return cast("list[object]", raw) if isinstance(raw, list) else []

@@ -54,8 +54,7 @@ def switched_off(
         connected: whether our hooks are in its settings; if not, only our plugin can be switched off.
         machine: the folder of the administrator's settings; default: that of this system.
     """
-    folders = _MACHINE.get(host, {})
-    machine = machine or Path(folders.get(sys.platform, folders.get("", "/etc")))
+    machine = machine or machine_folder(host)
     told: Iterable[str] = ()
     if host == "claude-code":
         told = _claude_code(user_home, project_root, machine, connected=connected)
@@ -70,21 +69,31 @@ def switched_off(
     return tuple(told)
 
 
+def machine_folder(host: str) -> Path:
+    """Return the folder of the administrator's settings of `host` on this system."""
+    folders = _MACHINE.get(host, {})
+    return Path(folders.get(sys.platform, folders.get("", "/etc")))
+
+
+def claude_settings(
+    user_home: Path, project_root: Path | None, machine: Path
+) -> tuple[tuple[Settings, ...], tuple[Settings, ...]]:
+    """Return the settings of Claude Code that hold in `project_root`: the administrator's and the user's, each in the order in which they win."""
+    managed = read_settings(
+        machine / "managed-settings.json",
+        *sorted((machine / "managed-settings.d").glob("*.json"), reverse=True),
+    )
+    own = read_settings(
+        *_of_project(project_root, ".claude/settings.local.json", ".claude/settings.json"),
+        user_home / ".claude" / "settings.json",
+    )
+    return tuple(managed), tuple(own)
+
+
 def _claude_code(
     user_home: Path, project_root: Path | None, machine: Path, *, connected: bool
 ) -> Iterator[str]:
-    managed = list(
-        _json(
-            machine / "managed-settings.json",
-            *sorted((machine / "managed-settings.d").glob("*.json"), reverse=True),
-        )
-    )
-    own = list(
-        _json(
-            *_of_project(project_root, ".claude/settings.local.json", ".claude/settings.json"),
-            user_home / ".claude" / "settings.json",
-        )
-    )
+    managed, own = claude_settings(user_home, project_root, machine)
     plugins = [(path, name, on) for path, values in (*managed, *own) for name, on in _plugins(values)]
     decided: dict[str, tuple[Path, bool]] = {}
     for path, name, on in plugins:
@@ -117,7 +126,7 @@ def _plugins(values: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
 
 
 def _copilot(user_home: Path, project_root: Path | None) -> Iterator[str]:
-    for path, values in _json(
+    for path, values in read_settings(
         *_of_project(project_root, ".github/copilot/settings.local.json", ".github/copilot/settings.json"),
         user_home / ".copilot" / "settings.json",
         user_home / ".copilot" / "config.json",
@@ -133,7 +142,7 @@ def _gemini(user_home: Path, project_root: Path | None, machine: Path) -> Iterat
         user_home / ".gemini" / "settings.json",
     )
     decided = False
-    for path, values in _json(*files):
+    for path, values in read_settings(*files):
         hooks = values.get("hooksConfig")
         if not isinstance(hooks, Mapping):
             continue
@@ -168,7 +177,7 @@ def _of_project(project_root: Path | None, *names: str) -> tuple[Path, ...]:
     return tuple(project_root / name for name in names) if project_root else ()
 
 
-def _json(*paths: Path) -> Iterator[Settings]:
+def read_settings(*paths: Path) -> Iterator[Settings]:
     """The files that hold a JSON object, with or without comments."""
     for path in paths:
         try:
