@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from tacit.system.files import rights_of_others
 
 if TYPE_CHECKING:
     from tacit.cli.answer_types import EngineStatus
+    from tacit.hosts.install import DetectedHost, Ruling
     from tacit.hosts.probe.process import ProbeResult
 
 State = Literal["ok", "warn", "fail", "skip"]
@@ -54,6 +55,7 @@ class ScratchHome:
 
     home: Home
     nonce: str
+    memory_id: str
     daemon: Daemon
     embed_ms: float
     embedder: str
@@ -287,6 +289,7 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
 
     from tacit.app.wiring import open_engine
     from tacit.client.daemon_facts import end_daemon
+    from tacit.model.changes import Add
     from tacit.model.scope import UNIVERSAL
 
     home = Home(folder / "home")
@@ -298,9 +301,10 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
         began = time.monotonic()
         embed_error = _embed_error(home)
         embed_ms = (time.monotonic() - began) * 1000
-        engine.remember(
+        changes = engine.remember(
             f"The word of this check is {nonce}", kind="preference", scope=UNIVERSAL, when="always"
         )
+        (memory_id,) = (change.memory.id for change in changes if isinstance(change, Add))
         status = engine.status()
     finally:
         engine.close()
@@ -312,6 +316,7 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
         yield ScratchHome(
             home=home,
             nonce=nonce,
+            memory_id=memory_id,
             daemon=daemon,
             embed_ms=embed_ms,
             embedder=status.embedder,
@@ -426,7 +431,7 @@ def check_host(
         scratch: the scratch home; None = no proof by running the host.
         named: the host was named, so that its absence is a failure.
     """
-    from tacit.hosts.install import CLIENTS, detect, installed_for
+    from tacit.hosts.install import CLIENTS, detect, installed_for, rulings
 
     status = installed_for(host, user_home=place.user_home, project_root=project, home=place.home)
     programs = {program.name: program for program in detect(place.user_home, place.search_path)}
@@ -473,16 +478,65 @@ def check_host(
             advice="It could not be tested; install it, or run doctor where it is on PATH.",
         )
         return
+    found = rulings(host, user_home=place.user_home, project_root=project)
+    answers: tuple[str, ...] = ()
     if scratch is not None:
-        yield _prove(place, host, program.executable, program.version, files, scratch)
+        finding, answers = _prove(place, host, program, files, scratch, found)
+        yield finding
+    if found:
+        yield _permission(host, found, answers, scratch)
+
+
+PREFIXES = {"claude-code": "mcp__tacit__", "gemini": "mcp_tacit_"}
+"""What stands before the name of a tool of ours in the hosts that ask before its call."""
+
+
+def _permission(
+    host: str, found: Sequence[Ruling], answers: tuple[str, ...], scratch: ScratchHome | None
+) -> Finding:
+    """Whether the host calls the memory tools without asking: what its rules say, and whether it did."""
+    from tacit.hosts.install import ASKING, TOOLS
+
+    name, title = f"{host} tools", ASKING[host]
+    told = f"{title} {' and '.join(map(str, found))}"
+    if any(ruling.word != "allow" for ruling in found):
+        by_rule = any(ruling.word != "allow" and ruling.rule for ruling in found)
+        advice = "" if by_rule else f"`tacit install {host} --allow-tools` lets it call both without asking."
+        return Finding(name=name, state="warn" if by_rule else "skip", detail=told, advice=advice)
+    if not answers or scratch is None:
+        return Finding(name=name, state="ok", detail=f"{told}; not tried")
+    proofs = dict(zip(TOOLS, (scratch.nonce, "mem_"), strict=True))
+    refused = [
+        f"{tool}: {answer.splitlines()[0][:160] if answer else 'no answer'}"
+        for (tool, proof), answer in zip(proofs.items(), (*answers, "", "")[: len(TOOLS)], strict=True)
+        if proof not in answer
+    ]
+    if not refused:
+        return Finding(name=name, state="ok", detail=f"{title} ran {' and '.join(TOOLS)} without asking")
+    return Finding(
+        name=name,
+        state="fail" if host == "claude-code" else "warn",  # policies of the user are not read before
+        detail=f"{title} did not run a tool that a rule allows: {'; '.join(refused)}",
+        advice=f"Another rule of yours or of an administrator may win. `/{'policies' if host == 'gemini' else 'permissions'}` in {title} lists them.",
+    )
 
 
 def _prove(
-    place: CommandContext, host: str, executable: Path, version: str, files: list[Path], scratch: ScratchHome
-) -> Finding:
-    """Run the real client once against a model that only records, and look for the nonce in what it is asked."""
+    place: CommandContext,
+    host: str,
+    program: DetectedHost,
+    files: list[Path],
+    scratch: ScratchHome,
+    found: Sequence[Ruling],
+) -> tuple[Finding, tuple[str, ...]]:
+    """Run the real client once against a model that only records, and look for the nonce in what it is asked.
+
+    If rules allow our tools, the model calls them; the answers are returned, too.
+    """
+    from tacit.hosts.install import TOOLS
     from tacit.hosts.install.codex import codex_home
     from tacit.hosts.probe import claude_code, codex, copilot, gemini, opencode
+    from tacit.hosts.probe.stub_model import CallTool
 
     name = f"{host} proof"
     common: dict[str, Any] = {
@@ -491,15 +545,30 @@ def _prove(
         "launcher": place.home.launcher,
         "search_path": place.search_path,
     }
+    executable, version = program.executable, program.version
+    if found and all(ruling.word == "allow" for ruling in found):
+        given: tuple[dict[str, object], ...] = (
+            {"ids": [scratch.memory_id]},
+            {"content": "This check notes something."},
+        )
+        common["calls"] = [
+            CallTool(name=f"{PREFIXES[host]}{tool}", input=fields)
+            for tool, fields in zip(TOOLS, given, strict=True)
+        ]
     if host == "claude-code":
         settings = next(path for path in files if path.name == "settings.json")
-        result = claude_code.probe(executable, settings=settings, **common)
+        servers = next(path for path in files if path.name in (".claude.json", ".mcp.json"))
+        rules = {"allow": [ruling.rule for ruling in found]} if "calls" in common else {}
+        result = claude_code.probe(
+            executable, settings=settings, servers=servers, permissions=rules, **common
+        )
     elif host == "codex":
         hooks = next(path for path in files if path.name == "hooks.json")
         config = codex_home(place.user_home) / "config.toml"
         result = codex.probe(executable, hooks=hooks, config=config, **common)
     elif host == "gemini":
-        result = gemini.probe(executable, settings=files[0], **common)
+        policies = place.user_home / ".gemini" / "policies"
+        result = gemini.probe(executable, settings=files[0], policies=policies, **common)
     elif host == "copilot":
         hooks = next(path for path in files if path.parent.name == "hooks")
         result = copilot.probe(executable, hooks=hooks, **common)
@@ -509,8 +578,8 @@ def _prove(
     seconds = result.took_ms / 1000
     if result.ok:
         detail = f"{version}: injected text is in the model request ({result.where[0]}), {seconds:.1f} s"
-        return Finding(name=name, state="ok", detail=detail)
-    return _not_proven(name, result, "Injected text did not reach the model.")
+        return Finding(name=name, state="ok", detail=detail), result.answers
+    return _not_proven(name, result, "Injected text did not reach the model."), ()
 
 
 def _prove_command(place: CommandContext, host: str, files: list[Path], scratch: ScratchHome) -> Finding:

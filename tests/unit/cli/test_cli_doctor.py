@@ -150,7 +150,9 @@ def test_an_installation_that_lost_a_file_fails(tacit):
 
 
 def test_a_missing_launcher_is_said(tmp_path):
-    found = checks.ScratchHome(home=Home(tmp_path), nonce="n", daemon=Dead(None), embed_ms=1.0, embedder="x")
+    found = checks.ScratchHome(
+        home=Home(tmp_path), nonce="n", memory_id="m", daemon=Dead(None), embed_ms=1.0, embedder="x"
+    )
     assert checks.check_launcher(Home(tmp_path), found).state == "warn"
 
 
@@ -159,7 +161,9 @@ def test_a_launcher_that_says_nothing_fails(tmp_path):
     home.ensure()
     home.launcher.write_text("#!/bin/sh\nexit 0\n")
     home.launcher.chmod(0o755)
-    found = checks.ScratchHome(home=home, nonce="n", daemon=Dead(None), embed_ms=1.0, embedder="x")
+    found = checks.ScratchHome(
+        home=home, nonce="n", memory_id="m", daemon=Dead(None), embed_ms=1.0, embedder="x"
+    )
     assert checks.check_launcher(home, found).state == "fail"
 
 

@@ -25,6 +25,7 @@ from tacit.hosts.install import (
     found_clients,
     installed,
     plan,
+    rulings,
     uninstall,
 )
 from tacit.hosts.install.claude import CALLS, EVENTS, TOOLS
@@ -702,3 +703,29 @@ def test_gemini_gets_a_policy_of_its_own_which_goes_again(place: Place) -> None:
     place.install("gemini", allow=True)
     place.uninstall("gemini")
     assert place.files() == {}
+
+
+def words(place: Place, machine: Path) -> list[str]:
+    found = rulings("claude-code", user_home=place.user, project_root=place.project, machine=machine)
+    return [each.word for each in found]
+
+
+def test_a_shared_file_allows_only_in_a_trusted_folder_and_an_administrator_may_be_the_only_one(
+    place: Place, tmp_path: Path
+) -> None:
+    machine = tmp_path / "etc"
+    machine.mkdir()
+    shared = place.project / ".claude" / "settings.json"
+    shared.parent.mkdir()
+    shared.write_text(json.dumps({"permissions": {"allow": [GET], "deny": [ADD]}}))
+    assert words(place, machine) == ["ask", "deny"]
+    place.write(
+        ".claude.json", json.dumps({"projects": {str(place.project): {"hasTrustDialogAccepted": True}}})
+    )
+    assert words(place, machine) == ["allow", "deny"]
+    own = shared.with_name("settings.local.json")
+    own.write_text(json.dumps({"permissions": {"ask": ["mcp__tacit__*"]}}))
+    assert words(place, machine) == ["ask", "deny"], "what asks wins over what allows, in whichever file"
+    managed = machine / "managed-settings.json"
+    managed.write_text(json.dumps({"allowManagedPermissionRulesOnly": True, "permissions": {"allow": [ADD]}}))
+    assert words(place, machine) == ["ask", "allow"]

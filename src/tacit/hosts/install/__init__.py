@@ -3,7 +3,7 @@
 from tacit.hosts.install.detect import DetectedHost, detect, find_executable
 from tacit.hosts.install.files import FileEdit, InstallPlan, apply
 from tacit.hosts.install.mcp_clients import CLIENTS, clients, found_clients
-from tacit.hosts.install.permissions import ASKING, TOOLS, rulings
+from tacit.hosts.install.permissions import ASKING, TOOLS, Ruling, rulings
 from tacit.hosts.install.planning import HOSTS, HostStatus, installed, installed_for, plan, uninstall
 from tacit.hosts.install.switches import switched_off
 from tacit.hosts.install.target import INSTALL_VERSION, STAMP, describe_age, version_in
@@ -19,6 +19,7 @@ __all__ = [
     "FileEdit",
     "HostStatus",
     "InstallPlan",
+    "Ruling",
     "apply",
     "clients",
     "describe_age",

@@ -7,11 +7,12 @@ them. The user's files are read, never written; nothing leaves the machine.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tacit.errors import HostError
-from tacit.hosts.install import jsonc
+from tacit.hosts.install import jsonc, toml_tables
 from tacit.hosts.probe.installed_hooks import hooks_only, problem_of
 from tacit.hosts.probe.process import (
     SEARCH_PATH,
@@ -22,6 +23,7 @@ from tacit.hosts.probe.process import (
     run_client,
     scratch,
 )
+from tacit.hosts.probe.stub_model import CallTool
 
 MODEL = "gemini-2.5-pro"
 PROMPT = "Say hello in one word."
@@ -55,6 +57,8 @@ def probe(
     tacit_home: Path,
     nonce: str,
     launcher: Path,
+    calls: Sequence[CallTool] = (),
+    policies: Path | None = None,
     search_path: str = SEARCH_PATH,
     timeout_s: float = 90.0,
 ) -> ProbeResult:
@@ -67,6 +71,8 @@ def probe(
             The caller ends the daemon that may have been started for it (`tacit.client.daemon_facts.end_daemon`).
         nonce: letters and digits that occur nowhere else.
         launcher: the launcher that the hooks must call, for the advice.
+        calls: the calls of our tools that the model makes. Our MCP server of `settings` answers them.
+        policies: the folder of the user's policies, which decide whether the client asks before these calls. Read only.
         search_path: PATH of the client.
         timeout_s: longest wait for the client.
     """
@@ -80,10 +86,16 @@ def probe(
     problem = problem_of(json.dumps(hooks), file=settings, launcher=launcher, host="gemini")
     if problem is not None:
         return problem
-    with scratch() as place:
+    if calls:
+        hooks["mcpServers"] = {"tacit": toml_tables.find(content, ("mcpServers", "tacit"))}
+        elsewhere = toml_tables.find(content, ("policyPaths",))
+        hooks |= {"policyPaths": elsewhere} if elsewhere else {}
+    with scratch(calls) as place:
         copy = place.home / ".gemini" / "settings.json"
         copy.parent.mkdir()
         copy.write_text(json.dumps({**SETTINGS, **hooks}), encoding="utf-8")
+        if policies is not None and policies.is_dir():
+            shutil.copytree(policies, copy.parent / "policies")
         finished = run_client(
             [str(executable), "-m", MODEL, "-p", PROMPT],
             environment=environment(

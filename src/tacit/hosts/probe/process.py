@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.config.home import chosen_transport
-from tacit.hosts.probe.stub_model import StubModel
+from tacit.hosts.probe.stub_model import CallTool, Reply, Say, StubModel
 from tacit.system.processes import end_group, group_options
 
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -105,6 +105,7 @@ class ProbeResult:
         took_ms: the whole run of the host.
         advice: one or two sentences that say what was seen and what to do; empty when `ok`.
         requests: how many model requests the host made.
+        answers: what the host gave the model for the calls of tools that the probe made, in order.
         output_end: the end of what the host printed, for the report of a failure.
     """
 
@@ -113,6 +114,7 @@ class ProbeResult:
     took_ms: float
     advice: str = ""
     requests: int = 0
+    answers: tuple[str, ...] = ()
     output_end: str = ""
 
 
@@ -126,11 +128,12 @@ class Scratch:
 
 
 @contextmanager
-def scratch() -> Generator[Scratch]:
-    """Start a stub model and make the folders; afterwards stop it and remove them."""
+def scratch(calls: Sequence[CallTool] = ()) -> Generator[Scratch]:
+    """Start a stub model that makes `calls` and make the folders; afterwards stop it and remove them."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-probe-")).resolve()
+    script = [Reply(when="", answers=(*calls, Say(text="done")))] if calls else []
     try:
-        with StubModel() as stub:
+        with StubModel(script) as stub:
             home, project = folder / "home", folder / "project"
             home.mkdir()
             project.mkdir()
@@ -142,10 +145,15 @@ def scratch() -> Generator[Scratch]:
 def judge(finished: Finished, stub: StubModel, *, nonce: str, host: str) -> ProbeResult:
     """Turn a finished run and the requests that the stub model recorded into a result with advice."""
     requests = stub.agent_requests
-    locations = next((tuple(places) for r in requests if (places := r.find(re.escape(nonce)))), ())
+    answers = tuple(turn.text for request in requests[-1:] for turn in request.turns if turn.role == "tool")
+    # What a tool answered is no injected text.
+    injected = [r for r in requests if all(turn.role != "tool" for turn in r.turns)]
+    locations = next((tuple(places) for r in injected if (places := r.find(re.escape(nonce)))), ())
     end = (finished.out + finished.err)[-2000:]
     if locations:
-        return ProbeResult(ok=True, where=locations, took_ms=finished.took_ms, requests=len(requests))
+        return ProbeResult(
+            ok=True, where=locations, took_ms=finished.took_ms, requests=len(requests), answers=answers
+        )
     if finished.code is None:
         advice = f"{host} did not end in time. Run it once by hand to see what it waits for."
     elif not requests:
