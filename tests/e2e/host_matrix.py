@@ -108,6 +108,7 @@ def _facts(name: str, can: HostCapabilities) -> str:
             f"The host loads these rule files itself: {files}."
             if files
             else "The host loads no rule files itself.",
+            can.tool_calls,
             "The host has a memory of its own, which Tacit reads and follows and never writes."
             if can.memory_files
             else "",

@@ -244,6 +244,26 @@ def test_the_model_asks_the_memory_with_its_tools(sandbox, installed):
     assert order(request, "memory_search.*call_id", result) == ["memory_search.*call_id", result]
 
 
+def test_as_installed_codex_asks_before_what_changes_memories_and_not_before_fetching_and_noting(
+    sandbox, installed
+):
+    (known,) = sandbox.remember(CHECKOUT, kind="decision")
+    note = {"content": "Prices are rounded half to even.", "kind": "fact"}
+    calls = [
+        CallTool(name=tool, namespace="mcp__tacit", input=given)
+        for tool, given in (
+            ("memory_get", {"ids": [known]}), ("memory_add", note), ("memory_forget", {"id": known}),
+        )
+    ]  # fmt: skip
+    ready = shell("sleep 3")  # Codex asks the model before its servers have started
+    sandbox.stub.script.append(Reply(when="look it up", answers=(ready, *calls, Say(text="found"))))
+    installed.ask("look it up", options=("--sandbox", "workspace-write"))
+    _, got, added, forgotten = [turn.text for turn in newest(sandbox).turns if turn.role == "tool"]
+    assert "Stripe Checkout" in got
+    assert "Stored as mem_" in added
+    assert "requires approval" in forgotten
+
+
 def test_beside_another_session_the_users_words_of_a_note_are_found(sandbox, installed):
     said = "Invoices over ten thousand need a second approval"
     of_another_host(sandbox, "how do I run the tests?")

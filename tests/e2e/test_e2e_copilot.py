@@ -352,6 +352,19 @@ def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(san
     assert len(newest(sandbox).find("make lint")) == 1
 
 
+def test_as_installed_copilot_fetches_and_asks_before_it_notes(sandbox, installed):
+    (known,) = sandbox.remember(CHECKOUT, kind="decision")
+    note = {"content": "Prices are rounded half to even.", "kind": "fact"}
+    script(
+        sandbox, "look it up", CallTool(name="tacit-memory_get", input={"ids": [known]}),
+        CallTool(name="tacit-memory_add", input=note),
+    )  # fmt: skip
+    installed.ask("look it up", COPILOT_ALLOW_ALL="false")
+    got, refused = [turn.text for turn in newest(sandbox).turns if turn.role == "tool"]
+    assert "Stripe Checkout" in got
+    assert "Permission denied" in refused
+
+
 @proves("copilot", "on_demand")
 def test_the_agent_searches_the_memory_through_mcp(sandbox, installed):
     sandbox.remember(CHECKOUT, kind="decision")

@@ -111,6 +111,7 @@ class ClaudeCode:
             refuses=True,
             title="Claude Code",
             basis="measured on version 2.1.328",
+            tool_calls="The host asks before each call of `memory_get` and `memory_add`; `tacit install` offers the rule in `permissions.allow` with which it does not.",
             deliveries=_DELIVERIES,
         )
 

@@ -109,6 +109,7 @@ class Codex:
             memory_files=(MemoryFile(path="../../../../memories/MEMORY.md", form="codex"),),
             title="Codex",
             basis="measured on version 0.169.0",
+            tool_calls="The host does not ask before `memory_get` and `memory_add`.",
             deliveries=_DELIVERIES,
         )
 

@@ -103,6 +103,7 @@ class Copilot:
             refuses=True,
             title="GitHub Copilot CLI",
             basis="measured on version 1.0.102",
+            tool_calls="The host asks before `memory_add`, not before `memory_get`. It keeps rules for single tools only by folder, in a file of its own state, so Tacit writes none.",
             deliveries=_DELIVERIES,
         )
 

@@ -105,6 +105,7 @@ class Cursor:
             refuses=True,
             title="Cursor",
             basis="read in its documentation (cursor.com/docs/hooks), not run",
+            tool_calls="The host asks before MCP tools as you set it. A list of tools in its file replaces the one in its settings, so Tacit writes none.",
             deliveries=_DELIVERIES,
         )
 

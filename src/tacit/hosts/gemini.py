@@ -122,6 +122,7 @@ class Gemini:
             ),
             title="Gemini CLI",
             basis="measured on version 0.61.0",
+            tool_calls="The host asks before each call of `memory_get` and `memory_add`, and without a terminal it does not offer them; `tacit install` offers a policy with which it runs them.",
             deliveries=_DELIVERIES,
         )
 

@@ -94,6 +94,7 @@ class OpenCode:
             system_prompt=True,
             title="OpenCode",
             basis="measured on version 1.18.33",
+            tool_calls="The host does not ask before `memory_get` and `memory_add`, unless your `permission` says so.",
             deliveries=_DELIVERIES,
         )
 

@@ -84,6 +84,8 @@ class HostCapabilities:
         title: the name of the host for people; empty = it is no program with a name.
         basis: how these capabilities are known, such as `measured on version 1.2.3` or `read in its documentation, not run`.
         deliveries: where blocks arrive and what limits them, for each surface that this is declared for.
+        tool_calls: whether the host asks the user before it calls `memory_get` and `memory_add`, and which rule changes that; empty = no
+            question can come.
     """
 
     arrival: tuple[tuple[Surface, Arrival], ...]
@@ -102,6 +104,7 @@ class HostCapabilities:
     basis: str = ""
     deliveries: tuple[Delivery, ...] = ()
     answers_again: bool = False
+    tool_calls: str = ""
 
     def holds(self, text: str) -> bool:
         """Whether a block with this text is within the host's caps."""

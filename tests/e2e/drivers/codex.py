@@ -70,7 +70,8 @@ class Codex:
     ) -> CodexTurn:
         """One `codex exec` run: a session of its own, or `resume` an id."""
         how = ["resume", resume] if resume else []
-        command = [str(self.executable), *codex.OPTIONS, *FREELY, *options, *how, prompt]
+        freely = () if "--sandbox" in options else FREELY
+        command = [str(self.executable), *codex.OPTIONS, *freely, *options, *how, prompt]
         finished = process.run_client(
             command,
             environment=self.environment(**environment),

@@ -38,8 +38,8 @@ HOOK_NAME = "tacit"
 _POLICY_MARK = "# installed by tacit install gemini --allow-tools"
 _POLICY = f"""\
 {_POLICY_MARK}, {STAMP}
-# Gemini CLI does not ask before these two tools of Tacit. Each of your own rules wins: this priority is the lowest, and at the same one the
-# file whose name comes first decides.
+# Gemini CLI does not ask before these two tools of Tacit. Each rule of yours wins:
+# this priority is the lowest, and at the same one the file whose name comes first decides.
 
 [[rule]]
 mcpName = "tacit"
