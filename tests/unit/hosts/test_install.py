@@ -729,3 +729,5 @@ def test_a_shared_file_allows_only_in_a_trusted_folder_and_an_administrator_may_
     managed = machine / "managed-settings.json"
     managed.write_text(json.dumps({"allowManagedPermissionRulesOnly": True, "permissions": {"allow": [ADD]}}))
     assert words(place, machine) == ["ask", "allow"]
+    found = rulings("claude-code", user_home=place.user, project_root=place.project, machine=machine)
+    assert str(found[0]) == f"asks before memory_get (allowManagedPermissionRulesOnly in {managed})"

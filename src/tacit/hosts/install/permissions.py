@@ -14,16 +14,19 @@ from typing import Literal, cast
 
 from tacit.hosts.install import gemini, toml_tables
 from tacit.hosts.install.files import read_text
-from tacit.hosts.install.switches import claude_settings, machine_folder, read_settings
+from tacit.hosts.install.switches import Settings, claude_settings, machine_folder, read_settings
 
 TOOLS = ("memory_get", "memory_add")
 """The tools that an agent calls by itself in an ordinary session."""
 ASKING = {"claude-code": "Claude Code", "gemini": "Gemini CLI"}
 """Hosts that ask before each of these calls and take a rule for single tools, with their titles."""
-CLAUDE_RULES = {f"mcp__tacit__{tool}": tool for tool in TOOLS}
-"""Each rule of Claude Code with its tool."""
+CLAUDE_RULES = tuple(f"mcp__tacit__{tool}" for tool in TOOLS)
+"""The rule of Claude Code for each of them."""
 
 Word = Literal["allow", "ask", "deny"]
+_Rule = tuple[Word, str, Path | None]
+_ONLY_MANAGED = "allowManagedPermissionRulesOnly"
+"""With this setting of an administrator no rule of the user counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,41 +56,43 @@ def rulings(
         project_root: the project of the session, whose settings hold, too; None = none is known.
         machine: the folder of the administrator's settings; default: that of this system.
     """
+    found: list[_Rule]
     if host == "claude-code":
-        rules = tuple(_claude_rules(user_home, project_root, machine or machine_folder(host)))
-        return tuple(_first(name, tool, rules) for name, tool in CLAUDE_RULES.items())
-    if host == "gemini":
+        managed, own = claude_settings(user_home, project_root, machine or machine_folder(host))
+        only = next((path for path, values in managed if values.get(_ONLY_MANAGED) is True), None)
+        rules: tuple[_Rule, ...] = tuple(
+            _claude_rules(managed if only else (*managed, *own), user_home, project_root)
+        )
+        unless: _Rule = ("ask", _ONLY_MANAGED if only else "", only)
+        found = [next((each for each in rules if _matches(each, name)), unless) for name in CLAUDE_RULES]
+    elif host == "gemini":
         policy = gemini.policy(user_home)
-        if policy.present(read_text(policy.path) or ""):
-            return tuple(Ruling(tool=tool, word="allow", rule="policy", path=policy.path) for tool in TOOLS)
-        return tuple(Ruling(tool=tool, word="ask") for tool in TOOLS)
-    return ()
-
-
-def _first(name: str, tool: str, rules: Sequence[tuple[Word, str, Path]]) -> Ruling:
-    for word, rule, path in rules:
-        if _matches(word, rule, name):
-            return Ruling(tool=tool, word=word, rule=rule, path=path)
-    return Ruling(tool=tool, word="ask")
+        there: _Rule = ("allow", "policy", policy.path)
+        found = len(TOOLS) * [there if policy.present(read_text(policy.path) or "") else ("ask", "", None)]
+    else:
+        return ()
+    return tuple(
+        Ruling(tool=tool, word=word, rule=rule, path=path)
+        for tool, (word, rule, path) in zip(TOOLS, found, strict=True)
+    )
 
 
 def _claude_rules(
-    user_home: Path, project_root: Path | None, machine: Path
-) -> Iterator[tuple[Word, str, Path]]:
-    """Every rule that holds, in the order in which the first that matches decides: what denies, what asks, what allows, in whichever file."""
-    managed, own = claude_settings(user_home, project_root, machine)
-    only = any(values.get("allowManagedPermissionRulesOnly") is True for _, values in managed)
+    settings: Sequence[Settings], user_home: Path, project_root: Path | None
+) -> Iterator[_Rule]:
+    """Every rule, in the order in which the first that matches decides: what denies, what asks, what allows, in whichever file."""
     shared = project_root / ".claude" / "settings.json" if project_root else None
     words: tuple[Word, ...] = ("deny", "ask", "allow")
     for word in words:
-        for path, values in managed if only else (*managed, *own):
+        for path, values in settings:
             listed = toml_tables.find(values, ("permissions", word))
             if word != "allow" or path != shared or _trusted(user_home, path.parent.parent):
                 for rule in cast("list[object]", listed) if isinstance(listed, list) else ():
                     yield word, str(rule), path
 
 
-def _matches(word: Word, rule: str, name: str) -> bool:
+def _matches(each: _Rule, name: str) -> bool:
+    word, rule, _ = each
     server = name.rpartition("__")[0]
     if word == "allow" and rule != server and not rule.startswith(f"{server}__"):
         return False  # what allows has to name the server; what denies or asks may begin with a wildcard
@@ -96,8 +101,7 @@ def _matches(word: Word, rule: str, name: str) -> bool:
 
 def _trusted(user_home: Path, project_root: Path) -> bool:
     """Whether the user trusts the folder in Claude Code. Only then do the settings that a project shares allow anything."""
+    fact = ("projects", str(project_root), "hasTrustDialogAccepted")
     return any(
-        toml_tables.find(values, ("projects", str(folder), "hasTrustDialogAccepted")) is True
-        for _, values in read_settings(user_home / ".claude.json")
-        for folder in (project_root, *project_root.parents)
+        toml_tables.find(values, fact) is True for _, values in read_settings(user_home / ".claude.json")
     )
