@@ -669,8 +669,16 @@ def test_in_a_project_the_rule_is_the_users_own_and_no_teammates(place: Place) -
     assert allowed(place.project / ".claude" / "settings.json") == []
     place.install("claude-code", project_root=place.project)
     assert place.plan("claude-code", project_root=place.project).edits == ()
+    place.install("claude-code", allow=False, project_root=place.project)
+    assert not (place.project / ".claude" / "settings.local.json").exists()
+    place.install("claude-code", allow=True, project_root=place.project)
+    (place.project / ".claude" / "settings.local.json").unlink()
+    place.install("claude-code", project_root=place.project)
+    assert not (place.project / ".claude" / "settings.local.json").exists()
+    place.install("claude-code", allow=True, project_root=place.project)
     place.uninstall("claude-code", project_root=place.project)
     assert place.files() == {}
+    assert not (place.home.root / "hosts").exists()
 
 
 def test_permissions_of_another_form_are_refused_as_a_whole(place: Place) -> None:

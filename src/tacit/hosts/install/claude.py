@@ -61,7 +61,7 @@ def targets(
     rules: Sequence[str] = (),
     earlier: Sequence[str] = (),
 ) -> tuple[Target, ...]:
-    """The files of the user's scope, or of a project's; for `rules` and `earlier` see `ClaudeSettings`."""
+    """The files of the user's scope, or of a project's; for `rules` and `earlier`, which only the user's scope takes, see `ClaudeSettings`."""
     server = {"type": "stdio", "command": str(launcher), "args": ["mcp"]}
     if project_root is None:
         folder, servers = user_home / ".claude", user_home / ".claude.json"
@@ -71,16 +71,11 @@ def targets(
         path=folder / "settings.json",
         groups=tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS),
         unread=partial(not_plain_json, reader="Claude Code"),
+        rules=tuple(rules),
+        earlier=tuple(earlier),
     )
-    if project_root is None:
-        of_settings: tuple[Target, ...] = (settings.permit(rules, earlier),)
-    elif rules or earlier:
-        own = replace(settings, path=rules_file(user_home, project_root), groups=(), why="")
-        of_settings = (settings, own.permit(rules, earlier))
-    else:
-        of_settings = (settings,)
     return (
-        *of_settings,
+        replace(settings, why=f"{settings.why}; {settings.told}") if rules else settings,
         JsonMember(
             path=servers,
             why="gives Claude the memory tools (MCP server)",
@@ -98,6 +93,12 @@ def targets(
     )
 
 
+def local_rules(path: Path, *, rules: Sequence[str], earlier: Sequence[str]) -> ClaudeSettings:
+    """The rules alone, in the settings of a project that are not shared."""
+    settings = ClaudeSettings(path=path, groups=(), rules=tuple(rules), earlier=tuple(earlier))
+    return replace(settings, why=settings.told, unread=partial(not_plain_json, reader="Claude Code"))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaudeSettings(HookSettings):
     """Our hooks in a settings file, and rules with which Claude Code calls tools without asking.
@@ -110,12 +111,11 @@ class ClaudeSettings(HookSettings):
     rules: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
 
-    def permit(self, rules: Sequence[str], earlier: Sequence[str]) -> ClaudeSettings:
-        """The same with these rules."""
-        names = " and ".join(rule.rpartition("__")[2] for rule in rules)
-        told = f"Claude Code does not ask before {names} (permissions.allow)" if rules else ""
-        why = "; ".join(filter(None, (self.why, told))) or "takes the rules for memory tools out"
-        return replace(self, rules=tuple(rules), earlier=tuple(earlier), why=why)
+    @property
+    def told(self) -> str:
+        """What the rules are for."""
+        names = " and ".join(rule.rpartition("__")[2] for rule in self.rules)
+        return f"Claude Code does not ask before {names} (permissions.allow)"
 
     def holds(self, text: str) -> bool:
         """Whether hooks and rules are in it, complete and up to date."""

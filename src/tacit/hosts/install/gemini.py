@@ -59,13 +59,10 @@ def policy(user_home: Path) -> OwnFile:
     )
 
 
-def targets(
-    *, user_home: Path, project_root: Path | None, launcher: Path, permitted: bool = False
-) -> tuple[Target, ...]:
-    """The settings file of the user's scope, or of a project's; `permitted` = also the rule for the memory tools."""
+def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:
+    """The settings file of the user's scope, or of a project's."""
     path = (user_home if project_root is None else project_root) / ".gemini" / "settings.json"
-    settings = GeminiSettings(path=path, launcher=launcher)
-    return (settings, policy(user_home)) if permitted else (settings,)
+    return (GeminiSettings(path=path, launcher=launcher),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,7 @@ def rulings(
         project_root: the project of the session, whose settings hold, too; None = none is known.
         machine: the folder of the administrator's settings; default: that of this system.
     """
-    found: list[_Rule]
+    found: Sequence[_Rule]
     if host == "claude-code":
         managed, own = claude_settings(user_home, project_root, machine or machine_folder(host))
         only = next((path for path, values in managed if values.get(_ONLY_MANAGED) is True), None)
@@ -67,8 +67,9 @@ def rulings(
         found = [next((each for each in rules if _matches(each, name)), unless) for name in CLAUDE_RULES]
     elif host == "gemini":
         policy = gemini.policy(user_home)
-        there: _Rule = ("allow", "policy", policy.path)
-        found = len(TOOLS) * [there if policy.present(read_text(policy.path) or "") else ("ask", "", None)]
+        there = policy.present(read_text(policy.path) or "")
+        one: _Rule = ("allow", "policy", policy.path) if there else ("ask", "", None)
+        found = len(TOOLS) * [one]
     else:
         return ()
     return tuple(

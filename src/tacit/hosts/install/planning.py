@@ -25,6 +25,7 @@ from tacit.hosts.install.target import Target, describe_age
 
 HOSTS = ("claude-code", "opencode", "codex", "gemini", "copilot", "cursor")
 _TARGETS = {
+    "gemini": gemini.targets,
     "copilot": copilot.targets,
     "cursor": cursor.targets,
 }
@@ -37,15 +38,17 @@ class Permission:
     """The consent of the user that a host calls memory tools without asking.
 
     Attributes:
-        rules: rules of Claude Code that shall be there.
-        earlier: those that an installation wrote.
-        policy: whether the policy of Gemini CLI shall be there.
+        rules: rules that the user's settings of Claude Code shall hold.
+        earlier: those that an installation wrote there.
+        wanted: further files with a rule.
+        gone: files that shall hold no rule of ours any more.
         notes: what stands without a rule of ours, and why.
     """
 
     rules: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
-    policy: bool = False
+    wanted: tuple[Target, ...] = ()
+    gone: tuple[Target, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -86,10 +89,6 @@ def _targets(
             launcher=launcher,
             rules=permission.rules,
             earlier=permission.earlier,
-        )
-    if host == "gemini":
-        return gemini.targets(
-            user_home=user_home, project_root=project_root, launcher=launcher, permitted=permission.policy
         )
     if host in _TARGETS:
         return _TARGETS[host](user_home=user_home, project_root=project_root, launcher=launcher)
@@ -141,6 +140,7 @@ def plan(
         trust=trust,
         permission=permission,
     )
+    targets = (*targets, *permission.wanted)
     linked = _check_links(targets, project_root)
     edits: list[FileEdit] = []
     notes = [*linked, *permission.notes]
@@ -161,8 +161,8 @@ def plan(
                 text=clean, after_sha256=_sha256(after), made=new_folders, rules=rules
             )
         edits.append(FileEdit(path=target.path, before=current, after=after, why=target.why))
-    if host == "gemini" and allow is False and project_root is None:
-        edits += _take_out(gemini.policy(user_home), originals, why="takes the policy for memory tools out")
+    for target in permission.gone:
+        edits += _take_out(target, originals, why="takes the rule for memory tools out")
     if edits:
         why = "remembers what these files held, so that uninstalling gives it back"
         edits.append(
@@ -192,6 +192,7 @@ def uninstall(
         launcher=launcher or home.launcher,
         permission=written,
     )
+    targets = (*targets, *written.wanted, *written.gone)
     linked = _check_links(targets, project_root)
     edits: list[FileEdit] = []
     for target in targets:
@@ -240,21 +241,26 @@ def _permission(
         if project_root is not None:
             told = f"{title} takes a rule for single tools only for all projects: {change} without --project"
             return Permission(notes=(told,) if allow else ())
-        wanted = found[0].word == "allow" if allow is None else allow
-        return Permission(policy=wanted, notes=hint if allow is None and not wanted else ())
+        policy = (gemini.policy(user_home),)
+        if allow or (allow is None and found[0].word == "allow"):
+            return Permission(wanted=policy)
+        return Permission(gone=policy, notes=hint if allow is None else ())
     path = claude.rules_file(user_home, project_root)
     earlier = originals[path].rules if path in originals else ()
     text = read_text(path) if earlier else None
     ours = [rule for rule in earlier if text and rule in claude.allowed(text, path)]
-    if allow is False:
-        return Permission(earlier=earlier)
     if allow is None:
+        rules = ours
         asks = any(each == Ruling(tool=each.tool, word="ask") for each in found)
-        return Permission(rules=tuple(ours), earlier=earlier, notes=hint if asks else ())
-    by_rule = dict(zip(CLAUDE_RULES, found, strict=True))
-    rules = tuple(rule for rule, each in by_rule.items() if rule in ours or not each.rule)
-    kept = tuple(f"{title} {each}; that stays" for rule, each in by_rule.items() if rule not in rules)
-    return Permission(rules=rules, earlier=earlier, notes=kept)
+        notes = hint if asks else ()
+    else:
+        by_rule = dict(zip(CLAUDE_RULES, found if allow else (), strict=allow))
+        rules = [rule for rule, each in by_rule.items() if rule in ours or not each.rule]
+        notes = tuple(f"{title} {each}; that stays" for rule, each in by_rule.items() if rule not in rules)
+    if project_root is None:
+        return Permission(rules=tuple(rules), earlier=earlier, notes=notes)
+    local = (claude.local_rules(path, rules=rules, earlier=earlier),)
+    return Permission(wanted=local if rules else (), gone=local if earlier and not rules else (), notes=notes)
 
 
 def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[str, ...]:
@@ -303,14 +309,16 @@ def installed(
     """
     launcher = launcher or home.launcher
     try:
+        permission = _permission(host, None, {}, user_home=user_home, project_root=project_root)
         targets = _targets(
             host,
             user_home=user_home,
             project_root=project_root,
             home=home,
             launcher=launcher,
-            permission=_permission(host, None, {}, user_home=user_home, project_root=project_root),
+            permission=permission,
         )
+        targets = (*targets, *permission.wanted)
     except HostError as error:  # which files there are depends on what one of them holds
         return HostStatus(host=host, state="absent", problems=(str(error),))
     files: list[tuple[Path, str]] = []
