@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sqlite3
 import subprocess
 import time
@@ -17,7 +18,7 @@ import pytest
 from e2e.drivers.machine import RULE, Machine, injected, wait_for
 from e2e.drivers.strangers import HangingEmbedder, Stranger, reply
 from tacit import __version__
-from tacit.client.daemon_facts import ask_health
+from tacit.client.daemon_facts import ask_health, is_running
 from transcripts import exchange, write_transcript
 
 pytestmark = pytest.mark.e2e
@@ -108,6 +109,9 @@ def test_five_megabytes_are_answered_in_time_and_not_kept_in_memory(machine):
     assert "input that cannot be used (1)" in machine.tacit("status").stdout
     assert machine.home.database.stat().st_size < 20 << 20
     machine.goes_on()
+    pid = machine.pid()
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not is_running(pid), timeout_s=25)  # what is read of a prompt is bounded, and read once
 
 
 ODD = "caf\udce9 \x00 \ud83d end"

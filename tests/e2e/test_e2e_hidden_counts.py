@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from e2e.drivers.machine import Machine, wait_for
+from forks import run_tacit
 from loopback import connect
 from tacit.client.daemon_client import DaemonClient
 from tacit.errors import NotFound
@@ -51,10 +50,7 @@ def ask_memory(machine: Machine, text: str = QUESTION) -> str:
 
 def cli(machine: Machine, *arguments: str) -> str:
     """What a command prints for a program: no terminal, no token."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tacit.cli.main", *arguments], cwd=machine.project, env=machine.environ,
-        capture_output=True, encoding="utf-8", timeout=300, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    done = run_tacit(arguments, environ=machine.environ, cwd=machine.project)
     return " ".join((done.stdout + done.stderr).split())
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from e2e.drivers.machine import Machine
+from forks import run_tacit
 from tacit.client.daemon_client import DaemonClient
 from tacit.errors import InvalidInput, NotFound
 
@@ -196,11 +195,7 @@ def test_a_program_that_is_not_the_users_is_shown_neither_what_is_restricted_nor
             agent.request("GET", f"/v1/exposures?memory={ids[level]}")
         with pytest.raises(NotFound):
             agent.request("DELETE", f"/v1/memories/{ids[level]}")
-    command = [sys.executable, "-m", "tacit.cli.main"]
     for words in (("list",), ("recall", QUESTIONS["restricted"]), ("show", ids["restricted"]), ("why",)):
-        done = subprocess.run(
-            [*command, *words], cwd=machine.project, env=machine.environ, capture_output=True,
-            encoding="utf-8", timeout=300, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = run_tacit(words, environ=machine.environ, cwd=machine.project)
         assert shown(" ".join((done.stdout + done.stderr).split())) <= everyone
     assert "restricted" in shown(machine.tacit("show", ids["restricted"]).stdout.replace("\n", " "))

@@ -7,7 +7,7 @@ needs, unless the preset's own design document does. Scenarios about a host run 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,9 +23,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(240))
 
 
-@pytest.fixture
-def live() -> Iterator[Callable[..., Machine]]:
-    """Open a machine whose settings are `settings` (YAML), with the shipped model: `live("preset: typed")`."""
+@contextmanager
+def _opened() -> Iterator[Callable[..., Machine]]:
     with ExitStack() as machines:
 
         def open_machine(settings: str) -> Machine:
@@ -34,4 +33,18 @@ def live() -> Iterator[Callable[..., Machine]]:
             (machine.home.root / "config.yaml").write_text(settings + "\n", encoding="utf-8")
             return machine
 
+        yield open_machine
+
+
+@pytest.fixture
+def live() -> Iterator[Callable[..., Machine]]:
+    """Open a machine whose settings are `settings` (YAML), with the shipped model: `live("preset: typed")`."""
+    with _opened() as open_machine:
+        yield open_machine
+
+
+@pytest.fixture(scope="module")
+def live_for_all() -> Iterator[Callable[..., Machine]]:
+    """As `live`, for a machine that the tests of a module share."""
+    with _opened() as open_machine:
         yield open_machine

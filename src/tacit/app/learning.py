@@ -254,6 +254,7 @@ class Learning:
     def _note_kept(self, state: SessionState, text: str, changes: Sequence[Change]) -> None:
         """Note in the record of the session whether what a prompt marks was stored: a reminder to the agent depends on it."""
         from tacit.capture.extract.explicit import asks_to_keep  # noqa: PLC0415 - loads the write side
+        from tacit.capture.transcripts.cleaning import clean_prompt  # noqa: PLC0415
 
         known = any(isinstance(change, Skip) and change.memory_id for change in changes)
         kept = known or any(
@@ -263,7 +264,7 @@ class Learning:
             self._sessions.note_turn(state.key, noted_turn=state.turn)
         elif not any(
             isinstance(change, Skip) and change.reason.cause is ChangeCause.SECRET for change in changes
-        ) and asks_to_keep(text):
+        ) and asks_to_keep(clean_prompt(text)):
             self._sessions.note_turn(state.key, unkept_turn=state.turn)
 
     def _run_typed_command(self, signal: PromptSubmitted, handled: SignalResult, *, hidden: bool) -> None:

@@ -11,15 +11,15 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
+from forks import run_tacit, start_daemon
 from tacit.client.daemon_client import DaemonClient
-from tacit.client.daemon_facts import is_running
+from tacit.client.daemon_facts import daemon_pid, is_running
 from tacit.config.home import Home, chosen_transport
 from tacit.daemon.launcher import write_launcher
 from tacit.errors import TacitError
@@ -58,6 +58,7 @@ class Machine:
         self.launcher = self.home.launcher
         self.relaunch()
         self._session = 0
+        self._forked: list[int] = []
 
     def relaunch(self) -> None:
         """Write the launcher, as `tacit install` does."""
@@ -84,9 +85,9 @@ class Machine:
         assert not left, f"processes were left behind: {left}"
 
     def processes(self) -> list[int]:
-        """Every living process that was started for this machine, found by its environment."""
+        """Every living process that was started for this machine, found by its environment; a fork has none of its own."""
         mark = f"TACIT_HOME={self.home.root}\0".encode()
-        found: list[int] = []
+        found = [pid for pid in self._forked if is_running(pid)]
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
                 if entry.name.isdigit() and mark in (entry / "environ").read_bytes():
@@ -134,16 +135,8 @@ class Machine:
         self, *arguments: str | bytes, code: int = 0, cwd: Path | None = None, **environ: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a command, which must end with `code`."""
-        done = subprocess.run(
-            [sys.executable, "-m", "tacit.cli.main", *arguments],
-            cwd=cwd or self.project,
-            env=as_user({**self.environ, **environ}, self.home),
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=300,
-            stdin=subprocess.DEVNULL,
-        )
+        as_told = as_user({**self.environ, **environ}, self.home)
+        done = run_tacit(arguments, environ=as_told, cwd=cwd or self.project)
         assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
         return done
@@ -160,7 +153,8 @@ class Machine:
         self, text: str = RULE, *, kind: str = "preference", when: str = "always", **fields: object
     ) -> dict[str, Any]:
         """Store a statement as `tacit remember` does, without the second that its process takes; the change."""
-        self.wake()
+        if daemon_pid(self.home.daemon_file) is None:
+            self.wake()
         body = {"content": text, "kind": kind, "when": when, "cwd": str(self.project), **fields}
         return self.request("POST", "/v1/remember", body)["changes"][0]
 
@@ -180,12 +174,21 @@ class Machine:
     # the daemon -------------------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Have a daemon that answers, started as hosts start it; a start for another folder, which sees nothing."""
+        """Have a daemon that answers; a start for another folder, which sees nothing."""
+        if daemon_pid(self.home.daemon_file) is None:
+            self._forked.append(start_daemon(self.environ, self.home.daemon_file))
         self.hook(self.payload("SessionStart", session_id="wake", source="startup", cwd=str(self.user_home)))
 
     def request(self, method: str, path: str, body: object = None) -> Any:
         """Ask the running daemon."""
         return DaemonClient(self.home, token=user_token(self.home)).request(method, path, body)[1]
+
+    @contextlib.contextmanager
+    def setting(self, key: str, value: object) -> Iterator[None]:
+        """Change a setting until the end of the block; the running daemon knows it at once."""
+        self.request("PATCH", "/v1/settings", {"values": {key: value}})
+        yield
+        self.request("DELETE", f"/v1/settings?key={key}")
 
     def pid(self) -> int:
         """Process id of the running daemon."""
@@ -232,15 +235,7 @@ class Machine:
 
     def findings(self) -> list[dict[str, str]]:
         """What `doctor` finds, without running host clients; some other point may fail on a machine without hosts."""
-        done = subprocess.run(
-            [sys.executable, "-m", "tacit.cli.main", "doctor", "--no-hosts", "--json"],
-            cwd=self.project,
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            stdin=subprocess.DEVNULL,
-        )
+        done = run_tacit(("doctor", "--no-hosts", "--json"), environ=self.environ, cwd=self.project)
         assert done.returncode in (0, 10), done.stderr
         return json.loads(done.stdout)["findings"]
 

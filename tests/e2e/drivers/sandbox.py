@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
+from forks import run_tacit, start_daemon
 from tacit.client import daemon_facts
 from tacit.hosts.probe import process
 from tacit.hosts.probe.stub_model import StubModel
@@ -91,15 +91,8 @@ class Sandbox:
         self, *args: str, check: bool = True, cwd: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run the command line as the person would."""
-        finished = subprocess.run(
-            [sys.executable, "-m", "tacit.cli.main", *args],
-            cwd=cwd or self.project,
-            env=as_user(self.environment(), self.tacit_home),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            stdin=subprocess.DEVNULL,
-        )
+        as_told = as_user(self.environment(), self.tacit_home)
+        finished = run_tacit(args, environ=as_told, cwd=cwd or self.project)
         if check:
             assert finished.returncode == 0, f"tacit {' '.join(args)}\n{finished.stdout}\n{finished.stderr}"
         return finished
@@ -193,7 +186,9 @@ class Sandbox:
         raise AssertionError("no daemon came up")
 
     def wake_daemon(self) -> int:
-        """Start the daemon as a host would, and wait until it answers."""
+        """Have a daemon that answers."""
+        if self.daemon_pid() is None:
+            start_daemon(self.environment(), self.daemon_file)
         subprocess.run(
             [str(self.tacit_home / "bin" / "tacit-hook"), "start"],
             env=self.environment(),

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, Playwright, ViewportSize, sync_playwright
 
+from forks import run_tacit
 from tacit.client.daemon_client import DaemonClient
 from user_voice import as_user, user_token
 
@@ -60,8 +60,7 @@ class Served:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `tacit` in this home."""
         environ = as_user({**os.environ, "TACIT_HOME": str(self.home), "NO_COLOR": "1"}, self.home)
-        command = [sys.executable, "-m", "tacit.cli.main", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, env=environ, timeout=240)
+        return run_tacit(arguments, environ=environ, cwd=Path.cwd())
 
     def api(self, path: str, method: str = "GET", body: object = None) -> Any:
         """Ask the API over the socket."""

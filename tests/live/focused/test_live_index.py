@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import anyio
+import pytest
 
 from e2e.drivers.session import Session
-from live.focused.test_live_whole_store import _statements
+from live.focused.test_live_whole_store import statements
 from live.test_live_mcp import client_of, data
 
 RULE = (
@@ -17,10 +18,12 @@ RULE = (
 HOST_CAP = 10_000
 
 
-def _filled(live, settings: str = ""):
-    machine = live(settings)
+@pytest.fixture(scope="module")
+def filled(live_for_all):
+    """A machine with a store that does not fit, and the id of the rule in it."""
+    machine = live_for_all("recall: {whole_start: 1.0}")
     name = machine.remember(RULE, kind="fact", when="")["memory"]["id"]
-    for statement in _statements():
+    for statement in statements():
         machine.remember(statement, kind="decision", when="")
     return machine, name
 
@@ -29,8 +32,8 @@ def _line_of(block: str, name: str) -> str:
     return next((line for line in block.splitlines() if line and name.endswith(line.split(" ")[0])), "")
 
 
-def test_a_store_that_does_not_fit_is_shown_as_headlines_and_fetched_by_short_ids(live):
-    machine, name = _filled(live, "recall: {whole_start: 1.0}")
+def test_a_store_that_does_not_fit_is_shown_as_headlines_and_fetched_by_short_ids(filled):
+    machine, name = filled
     session = Session(machine, "s1")
     block = session.start()
     assert RULE not in block
@@ -60,16 +63,18 @@ def test_a_store_that_does_not_fit_is_shown_as_headlines_and_fetched_by_short_id
     assert RULE in machine.tacit("get", short).stdout
 
 
-def test_an_index_is_off_by_its_budget(live):
-    machine, name = _filled(live, "recall: {budgets: {index: 0}}")
-    block = Session(machine, "s1").start()
+def test_an_index_is_off_by_its_budget(filled):
+    machine, name = filled
+    with machine.setting("recall.budgets.index", 0):
+        block = Session(machine, "off").start()
     assert not _line_of(block, name)
     assert "headlines" not in block
 
 
-def test_what_finds_no_room_is_counted_by_topic(live):
-    machine, _ = _filled(live, "recall: {budgets: {index: 300}}")
-    lines = Session(machine, "s1").start().splitlines()
+def test_what_finds_no_room_is_counted_by_topic(filled):
+    machine, _ = filled
+    with machine.setting("recall.budgets.index", 300):
+        lines = Session(machine, "short").start().splitlines()
     (left,) = (line for line in lines if line.startswith("Not listed: "))
     assert left.endswith("memory_search finds them.")
     assert (
@@ -77,23 +82,19 @@ def test_what_finds_no_room_is_counted_by_topic(live):
     )
 
 
-def test_the_same_store_gives_the_same_bytes_and_a_resumed_session_no_second_index(live):
-    machine, _ = _filled(live)
-    first = Session(machine, "s1")
+def test_the_same_store_gives_the_same_bytes_a_resumed_session_no_second_index_and_a_compacted_one_it_again(
+    filled,
+):
+    machine, name = filled
+    first = Session(machine, "first")
     block = first.start()
-    assert Session(machine, "s2").start() == block
+    assert Session(machine, "second").start() == block
     assert "headlines" not in first.start(source="resume")
+    assert _line_of(first.start(source="compact"), name)
 
 
-def test_after_a_compaction_the_index_comes_again(live):
-    machine, name = _filled(live)
-    session = Session(machine, "s1")
-    session.start()
-    assert _line_of(session.start(source="compact"), name)
-
-
-def test_ids_that_name_nothing_and_too_many_are_said(live):
-    machine = live("")
+def test_ids_that_name_nothing_and_too_many_are_said(filled):
+    machine, _ = filled
     assert "zzzz" in machine.tacit("get", "zzzz").stdout
     assert "20" in machine.tacit("get", *(f"mem{number}" for number in range(30)), code=3).stderr
     machine.tacit("get", code=2)

@@ -33,16 +33,16 @@ def told(given: Told) -> list[str]:
     return [rule for rule in (LINT, PARSER, DATES) if rule in given.starts + given.done]
 
 
-def test_a_rule_of_a_file_comes_at_the_commit(session):
+def test_a_rule_of_a_file_comes_at_its_call_and_at_no_other(session):
     assert told(session.bash("git status --short")) == []
     assert told(session.bash("flake8 src")) == []
     assert told(session.bash("git commit -am 'Read quoted values'")) == [LINT]
     assert told(session.bash("git commit -am 'Again'")) == []
-
-
-@pytest.mark.parametrize("call", ["reads", "edits"])
-def test_a_rule_about_a_file_comes_with_that_file(session, call):
-    for path in ("src/dotenv/main.py", "src/dotenv/parsers.py", "tests/test_parser.py"):
-        assert told(getattr(session, call)(path)) == [], path
-    assert told(getattr(session, call)("src/dotenv/parser.py")) == [PARSER]
-    assert told(session.edits("src/dotenv/parser.py")) == []
+    for call in (session.reads, session.edits):
+        for path in ("src/dotenv/main.py", "src/dotenv/parsers.py", "tests/test_parser.py"):
+            assert told(call(path)) == [], path
+    other = Work(session.machine, "s2")
+    other.start()
+    for work, call in ((session, session.reads), (other, other.edits)):
+        assert told(call("src/dotenv/parser.py")) == [PARSER]
+        assert told(work.edits("src/dotenv/parser.py")) == []

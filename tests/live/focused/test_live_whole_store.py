@@ -29,47 +29,44 @@ FORMS = (
 )
 
 
-def _statements() -> list[str]:
+def statements() -> list[str]:
     """About 60 tokens each; no two are alike."""
     chance = random.Random(7)
     forms = [f"{FORMS[number % len(FORMS)]} {FORMS[(number + 2) % len(FORMS)]}" for number in range(COUNT)]
     return [form.format(*chance.sample(NOUNS, 14)) for form in forms]
 
 
-@pytest.mark.parametrize(
-    ("settings", "whole"),
-    [
-        ("", True),
-        ("recall: {whole_start: 1.1}", False),  # they do not fit
-        ("recall: {whole_start: 1.0}", False),
-    ],
-)
-def test_a_store_that_fits_is_given_whole(live, settings, whole):
-    machine = live(settings)
-    for statement in _statements():
+@pytest.fixture(scope="module")
+def machine(live_for_all):
+    """A machine that knows all of them."""
+    machine = live_for_all("")
+    for statement in statements():
         machine.remember(statement, kind="decision", when="")
-    given = [line for line in machine.tacit("context").stdout.splitlines() if line.startswith("- ")]
-    assert (len(given) == COUNT) is whole
-    assert len(given) > COUNT / 2
+    return machine
 
 
-def test_a_host_without_a_cap_gets_it_from_its_hook(live):
-    machine = live("recall: {tell_memory_add: 'on'}")
-    for statement in _statements():
-        machine.remember(statement, kind="decision", when="")
-    reply = machine.hook(
-        json.dumps({
-            "event": "session.start", "id": "e1", "sessionID": "s1", "source": "startup", "directory": str(machine.project),
-        }).encode(), "opencode",
-    )  # fmt: skip
+def _listed(text: str) -> int:
+    return len([line for line in text.splitlines() if line.startswith("- ")])
+
+
+def test_a_store_that_fits_is_given_whole(machine):
+    assert _listed(machine.tacit("context").stdout) == COUNT
+    for share in (1.1, 1.0):  # they do not fit
+        with machine.setting("recall.whole_start", share):
+            assert COUNT / 2 < _listed(machine.tacit("context").stdout) < COUNT
+
+
+def test_a_host_without_a_cap_gets_it_from_its_hook(machine):
+    start = {
+        "event": "session.start", "id": "e1", "sessionID": "s1", "source": "startup", "directory": str(machine.project),
+    }  # fmt: skip
+    with machine.setting("recall.tell_memory_add", "on"):
+        reply = machine.hook(json.dumps(start).encode(), "opencode")
     block = json.loads(reply)["system"]
-    assert len([line for line in block.splitlines() if line.startswith("- ")]) == COUNT
+    assert _listed(block) == COUNT
     assert "memory_add" in block, "the line that takes its tokens from the budget stands there, too"
 
 
-def test_a_host_that_caps_its_blocks_gets_what_is_needed_most(live):
-    machine = live("")
-    for statement in _statements():
-        machine.remember(statement, kind="decision", when="")
+def test_a_host_that_caps_its_blocks_gets_what_is_needed_most(machine):
     block = Session(machine, "s1").start()
     assert 8_000 < len(block) <= 10_000

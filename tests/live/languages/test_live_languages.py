@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from e2e.drivers.machine import wait_for
 from e2e.drivers.session import Session
 
 
@@ -77,37 +78,17 @@ LANGUAGES = (
 )
 
 
-@pytest.fixture(params=LANGUAGES, ids=lambda spoken: spoken.language)
-def spoken(request) -> Spoken:
-    return request.param
-
-
-@pytest.fixture
-def machine(live, spoken):
-    """A machine on which the statements were said in a session of their own."""
+@pytest.mark.parametrize("spoken", LANGUAGES, ids=lambda spoken: spoken.language)
+def test_what_was_said_comes_back_by_some_of_its_words_and_at_no_other_prompt(live, spoken):
     machine = live("preset: focused")
     machine.wake()
     first = Session(machine, "first")
     for statement in spoken.statements:
         first.say(statement)
-    return machine
-
-
-def test_what_was_said_comes_back_by_some_of_its_words(machine, spoken):
-    assert len(machine.ask("list")["memories"]) == len(spoken.statements)
-    given = Session(machine, "second").say(spoken.needs)
-    assert spoken.part in given
-
-
-def test_a_prompt_on_something_else_gets_nothing(machine, spoken):
-    assert Session(machine, "second").say(spoken.unrelated) == ""
-
-
-def test_why_says_that_the_model_does_not_read_it(machine, spoken):
-    Session(machine, "second").say(spoken.needs)
+    wait_for(lambda: len(machine.contents()) == len(spoken.statements))  # learned behind the answer
+    second = Session(machine, "second")
+    assert second.say(spoken.unrelated) == ""
+    assert spoken.part in second.say(spoken.needs)
     assert f"does not read {spoken.language}" in json.dumps(machine.ask("why"), ensure_ascii=False)
-
-
-def test_a_search_falls_back_to_words(machine, spoken):
     found = machine.ask("recall", spoken.needs)
-    assert spoken.part in json.dumps(found, ensure_ascii=False)
+    assert spoken.part in json.dumps(found, ensure_ascii=False), "a search falls back to words"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 
 import pytest
 
+from forks import run_tacit
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 
@@ -25,9 +24,8 @@ def test_default_override_and_revert_hold_soon_and_without_a_restart(tmp_path):
     before = client.status()["pid"]
 
     def config(*arguments: str) -> object:
-        command = [sys.executable, "-m", "tacit.cli.main", "config", *arguments, "--json"]
         environ = {**os.environ, "TACIT_HOME": str(home.root)}
-        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120)
+        done = run_tacit(("config", *arguments, "--json"), environ=environ, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

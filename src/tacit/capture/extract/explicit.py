@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tacit.capture.marks import (
     Marked,
@@ -57,6 +58,7 @@ class Statement:
     doubtful: bool = False
 
 
+@lru_cache(4)  # a prompt is read for what it states, and then for whether all that it asks to keep was kept
 def find_explicit(text: str) -> tuple[Statement, ...]:
     """What a prompt marks as lasting, in order, without repeats."""
     text = _INVISIBLE.sub("", text)
