@@ -477,10 +477,9 @@ def check_host(
             detail="Its program was not found on PATH.",
             advice="It could not be tested; install it, or run doctor where it is on PATH.",
         )
-        return
     found = rulings(host, user_home=place.user_home, project_root=project)
     answers: tuple[str, ...] = ()
-    if scratch is not None:
+    if scratch is not None and program is not None:
         finding, answers = _prove(place, host, program, files, scratch, found)
         yield finding
     if found:

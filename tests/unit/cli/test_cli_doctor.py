@@ -149,6 +149,26 @@ def test_an_installation_that_lost_a_file_fails(tacit):
     assert found[1].state == "warn"  # no such program here
 
 
+def test_it_says_whether_the_host_asks_before_memory_tools_and_by_which_rule(tacit):
+    def tools():
+        found = checks.check_host(
+            tacit.place, "claude-code", project=tacit.project, scratch=None, named=False
+        )
+        return next(each for each in found if each.name == "claude-code tools")
+
+    tacit("install", "claude-code", "--yes")
+    assert tools().state == "skip"
+    assert "tacit install claude-code --allow-tools" in tools().advice
+    tacit("install", "claude-code", "--yes", "--allow-tools")
+    assert tools().state == "ok"
+    own = tacit.project / ".claude" / "settings.local.json"
+    own.parent.mkdir()
+    own.write_text('{"permissions": {"deny": ["mcp__tacit__memory_add"]}}')
+    assert tools().state == "warn"
+    assert f"never runs memory_add (mcp__tacit__memory_add in {own})" in tools().detail
+    assert not tools().advice
+
+
 def test_a_missing_launcher_is_said(tmp_path):
     found = checks.ScratchHome(
         home=Home(tmp_path), nonce="n", memory_id="m", daemon=Dead(None), embed_ms=1.0, embedder="x"
