@@ -21,16 +21,22 @@ PREFIX = "mcp__tacit__"
 CHECKOUT = "Payments go through Stripe Checkout; we never build card forms of our own."
 
 
-class WithTools(ClaudeCode):
-    """The client of a person who lets Tacit's tools run."""
+class AsInstalled(ClaudeCode):
+    """The client as a person starts it after `tacit install`: no option allows a tool."""
 
     def _command(self) -> list[str]:
-        tools = " ".join(f"{PREFIX}{tool.name}" for tool in TOOLS)
-        return [str(self.executable), "-p", "--model", claude_probe.MODEL, "--allowedTools", tools]
+        return [str(self.executable), "-p", "--model", claude_probe.MODEL]
 
     def _environment(self, **more: str) -> dict[str, str]:
         # Its list of tools is what has connected by then: not to be a question of how busy the machine is.
         return super()._environment(MCP_CONNECT_TIMEOUT_MS="90000", MCP_TIMEOUT="90000", **more)
+
+
+class WithTools(AsInstalled):
+    """The client of a person who lets all of Tacit's tools run."""
+
+    def _command(self) -> list[str]:
+        return [*super()._command(), "--allowedTools", " ".join(f"{PREFIX}{tool.name}" for tool in TOOLS)]
 
 
 @pytest.fixture
@@ -153,16 +159,6 @@ def test_a_daemon_that_cannot_start_is_an_error_the_model_reads_and_the_turn_goe
     (told,) = results(sandbox)
     assert "cannot be reached" in told
     assert "tacit doctor" in told
-
-
-class AsInstalled(ClaudeCode):
-    """The client as a person starts it after `tacit install`: no option allows a tool."""
-
-    def _command(self) -> list[str]:
-        return [str(self.executable), "-p", "--model", claude_probe.MODEL]
-
-    def _environment(self, **more: str) -> dict[str, str]:
-        return super()._environment(MCP_CONNECT_TIMEOUT_MS="90000", MCP_TIMEOUT="90000", **more)
 
 
 def test_as_installed_claude_code_fetches_and_notes_without_a_question_and_asks_without_the_rule(

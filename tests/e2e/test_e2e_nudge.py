@@ -9,11 +9,10 @@ import time
 
 import pytest
 
-from e2e.drivers.claude import ALLOWED_TOOLS, ClaudeCode
+from e2e.drivers.claude import ALLOWED_TOOLS
 from e2e.host_matrix import proves
-from e2e.test_e2e_mcp import PREFIX, load_tools
+from e2e.test_e2e_mcp import PREFIX, AsInstalled, load_tools
 from tacit.app.nudges import EVERY, NUDGE, START_LINE
-from tacit.hosts.probe import claude_code as claude_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 
 pytestmark = pytest.mark.e2e
@@ -32,15 +31,11 @@ ADDED = {
 RELEASE = "git init -q . && git tag --list"
 
 
-class WithTools(ClaudeCode):
-    """The client of a person who lets the shell and Tacit's tools run."""
+class ShellAndNotes(AsInstalled):
+    """The client of a person who lets the shell and the notes run."""
 
     def _command(self) -> list[str]:
-        allowed = f"{ALLOWED_TOOLS} {PREFIX}memory_add"
-        return [str(self.executable), "-p", "--model", claude_probe.MODEL, "--allowedTools", allowed]
-
-    def _environment(self, **more: str) -> dict[str, str]:
-        return super()._environment(MCP_CONNECT_TIMEOUT_MS="90000", MCP_TIMEOUT="90000", **more)
+        return [*super()._command(), "--allowedTools", f"{ALLOWED_TOOLS} {PREFIX}memory_add"]
 
 
 def wait_for(what, timeout_s=20.0):
@@ -62,7 +57,7 @@ def nudges(request):
 
 
 def test_claude_code_is_nudged_once_and_what_it_stores_comes_at_the_action(sandbox, claude):
-    client = WithTools(sandbox, claude.executable)
+    client = ShellAndNotes(sandbox, claude.executable)
     client.install()
     sandbox.remember(KNOWN, kind="guideline", when="always")
     sandbox.wake_daemon()

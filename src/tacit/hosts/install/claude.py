@@ -142,10 +142,8 @@ class ClaudeSettings(HookSettings):
         for rule in self.earlier:
             if rule in (listed := allowed(remaining, self.path)):
                 remaining = jsonc.cut(remaining, _ALLOW, path=self.path, index=listed.index(rule))
-        for keys in (_ALLOW, _ALLOW[:1]) if remaining != text else ():
-            node = jsonc.find(jsonc.read(remaining, path=self.path), keys)
-            if node is not None and node.value in ([], {}):
-                remaining = jsonc.cut(remaining, keys, path=self.path)
+        if remaining != text:
+            remaining = jsonc.prune(remaining, _ALLOW, _ALLOW[:1], path=self.path)
         gone = remaining == self.opening != text
         return None if gone else HookSettings.remove(self, remaining)
 

@@ -69,13 +69,7 @@ class HookSettings:
                 text = jsonc.cut(text, ("hooks", event), path=self.path, index=index)
         if not touched:
             return text
-        for event in touched:
-            node = jsonc.find(jsonc.read(text, path=self.path), ("hooks", event))
-            if node is not None and node.value == []:
-                text = jsonc.cut(text, ("hooks", event), path=self.path)
-        node = jsonc.find(jsonc.read(text, path=self.path), ("hooks",))
-        if node is not None and node.value == {}:
-            text = jsonc.cut(text, ("hooks",), path=self.path)
+        text = jsonc.prune(text, *(("hooks", event) for event in touched), ("hooks",), path=self.path)
         return None if text == self.opening else text
 
     def _ours(self, text: str) -> Iterator[tuple[str, int, object]]:

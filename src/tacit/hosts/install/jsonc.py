@@ -237,6 +237,15 @@ def cut(text: str, keys: Sequence[str], *, path: Path, index: int | None = None)
     return text[:start] + text[_after_comma(text, end) :]  # comments of others stay
 
 
+def prune(text: str, *places: Sequence[str], path: Path) -> str:
+    """Remove those of the members at `places` that are empty, in this order."""
+    for keys in places:
+        node = find(read(text, path=path), keys)
+        if keys and node is not None and node.value in ([], {}):
+            text = cut(text, keys, path=path)
+    return text
+
+
 def _after_comma(text: str, at: int) -> int:
     gap = _GAP.match(text, at)
     stop = gap.end() if gap else at

@@ -141,10 +141,7 @@ class JsonMember:
         remaining = jsonc.cut(text, self.keys, path=self.path)
         if remaining == text:
             return text
-        around = self.keys[:-1]
-        node = jsonc.find(jsonc.read(remaining, path=self.path), around)
-        if around and node is not None and node.value == {}:
-            remaining = jsonc.cut(remaining, around, path=self.path)
+        remaining = jsonc.prune(remaining, self.keys[:-1], path=self.path)
         return None if remaining == self.opening else remaining
 
 
