@@ -112,6 +112,9 @@ def _facts(name: str, can: HostCapabilities) -> str:
             "The host has a memory of its own, which Tacit reads and follows and never writes."
             if can.memory_files
             else "",
+            f"Subagents of the type {', '.join(f'`{kind}`' for kind in can.agents_without_tools)} cannot call MCP tools: they get no index."
+            if can.agents_without_tools
+            else "",
         )
         if line
     )

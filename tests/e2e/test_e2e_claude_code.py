@@ -205,22 +205,6 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
     assert len(third.find("release manager")) == 1, "said once"
 
 
-@proves("claude-code", "compaction")
-def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
-    sandbox.remember("We always run `make lint` before committing.", kind="preference")
-    with installed.session() as session:
-        session.ask("hello")
-        assert len(newest(sandbox).find("make lint")) == 1
-        session.ask("/compact")
-        sandbox.stub.clear()
-        session.ask("go on")
-        request = newest(sandbox)
-        assert request.find("STUB-OK"), "the summary replaced the history"
-        assert len(request.find("make lint")) == 1
-        session.ask("and on")
-        assert len(newest(sandbox).find("make lint")) == 1
-
-
 def test_nothing_is_handed_over_twice(sandbox, installed):
     sandbox.remember("We always run `make lint` before committing.", kind="preference")
     with installed.session() as session:

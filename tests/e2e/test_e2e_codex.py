@@ -195,21 +195,6 @@ def test_a_failing_command_gets_its_stored_fix_and_one_that_only_prints_the_erro
     ]
 
 
-@proves("codex", "compaction")
-def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
-    sandbox.remember(LINT, kind="preference")
-    session = installed.ask("good morning STUB_USAGE 190000").session_id
-    assert len(newest(sandbox).find("make lint")) == 1
-    sandbox.stub.clear()
-    installed.ask("go on with the list", resume=session)
-    assert len(sandbox.stub.model_requests) == 2, "Codex asked for a summary first"
-    request = newest(sandbox)
-    assert request.find("STUB-OK"), "the summary replaced the history"
-    assert len(request.find("make lint")) == 1
-    installed.ask("and on", resume=session)
-    assert len(newest(sandbox).find("make lint")) == 1
-
-
 @proves("codex", "subagent")
 def test_a_subagent_gets_the_rules_of_everybody_and_none_of_another_task(sandbox, at_the_moment):
     task = "Publish version 2.4 of the library."
@@ -228,20 +213,6 @@ def test_a_subagent_gets_the_rules_of_everybody_and_none_of_another_task(sandbox
     assert len(request.find("short sentences")) == 1
     assert not request.find("price table")
     assert role_of(request, "short sentences") == "developer"
-
-
-@proves("codex", "on_demand")
-def test_the_model_asks_the_memory_with_its_tools(sandbox, installed):
-    sandbox.remember(CHECKOUT, kind="decision")
-    search = CallTool(
-        name="memory_search", namespace="mcp__tacit", input={"query": "how are credit cards charged"}
-    )
-    ready = shell("sleep 3")  # Codex asks the model before its servers have started
-    sandbox.stub.script.append(Reply(when="look it up", answers=(ready, search, Say(text="found"))))
-    assert installed.ask("please look it up").text == "found"
-    request = newest(sandbox)
-    result = "function_call_output.*Stripe Checkout"
-    assert order(request, "memory_search.*call_id", result) == ["memory_search.*call_id", result]
 
 
 def test_as_installed_codex_asks_before_what_changes_memories_and_not_before_fetching_and_noting(

@@ -365,17 +365,6 @@ def test_as_installed_copilot_fetches_and_asks_before_it_notes(sandbox, installe
     assert "Permission denied" in refused
 
 
-@proves("copilot", "on_demand")
-def test_the_agent_searches_the_memory_through_mcp(sandbox, installed):
-    sandbox.remember(CHECKOUT, kind="decision")
-    script(
-        sandbox, "look it up", CallTool(name="tacit-memory_search", input={"query": "how do payments work"})
-    )
-    assert "done" in installed.ask("look it up").text
-    (result,) = [turn for turn in newest(sandbox).turns if turn.role == "tool"]
-    assert "Stripe Checkout" in result.text
-
-
 def test_doctor_proves_the_path_and_sees_a_dead_one(sandbox, installed, report):
     found = proof(sandbox.tacit("doctor", "copilot", "--json"))
     assert found["state"] == "ok"

@@ -312,17 +312,6 @@ def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twi
     assert json.loads(OWN_SETTINGS.partition("\n")[2]).items() <= _settings(installed).items()
 
 
-@proves("gemini", "on_demand")
-def test_the_tools_of_the_server_are_offered_and_answer_for_the_project(sandbox, installed):
-    sandbox.remember(CHECKOUT, kind="decision")
-    search = CallTool(name="mcp_tacit_memory_search", input={"query": "card form for payments"})
-    sandbox.stub.script.append(Reply(when="step one", answers=(search, Say(text="found"))))
-    installed.ask("go on with step one of the list")
-    offered, answered = sandbox.stub.agent_requests
-    assert offered.find("^mcp_tacit_memory_search$")
-    assert "Stripe Checkout" in parts(answered.messages[-1])[0]
-
-
 def test_a_headless_run_of_tacit_itself_gets_and_teaches_nothing(sandbox, installed):
     sandbox.remember(LINT, kind="preference")
     installed.ask("Remember that invoices are archived after ninety days.", TACIT_HEADLESS="1")

@@ -135,20 +135,6 @@ def test_refresh_follows_the_topic_in_the_system_prompt(sandbox, installed):
         assert NAMED_TOPICS[-1][1] in _memory_block(newest(sandbox)), "a thin turn keeps what was there"
 
 
-@proves("opencode", "compaction")
-def test_memory_survives_a_compaction(served):
-    sandbox, server = served
-    session = server.create_session()
-    server.prompt(session, "hello")
-    assert len(newest(sandbox).find("make lint")) == 1
-    server.prompt(session, "hello again")
-    server.summarize(session)
-    sandbox.stub.clear()
-    server.prompt(session, "go on")
-    assert newest(sandbox).find("What did we do so far")
-    assert len(newest(sandbox).find("make lint")) == 1
-
-
 def test_title_and_summary_requests_are_left_alone(served):
     sandbox, server = served
     session = server.create_session()

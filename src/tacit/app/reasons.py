@@ -392,15 +392,20 @@ def in_words(trace: Trace) -> Trace:
 
 
 def summary_text(trace: Trace) -> str:
-    """How many memories a recall injected, and of these how many because they are pinned; "" = none."""
+    """How many memories a recall injected, of these how many because they are pinned, and the lines of its index; "" = none."""
     total = len(trace.injected)
+    listed = sum(
+        note.count for stage in trace.stages for note in stage.facts if note.cause is NoteCause.INDEXED
+    )
+    index = f"an index of {listed} headlines" if listed and not trace.silent else ""
     if not total:
-        return ""
+        return index
     pinned = sum(
         PINNED in candidate.reasons for candidate in trace.candidates if candidate.memory_id in trace.injected
     )
     memories = "1 memory" if total == 1 else f"{total} memories"
-    return f"{pinned} pinned + {total - pinned} contextual = {memories}" if pinned else memories
+    memories = f"{pinned} pinned + {total - pinned} contextual = {memories}" if pinned else memories
+    return f"{memories}, {index}" if index else memories
 
 
 def _stage_in_words(stage: StageRecord) -> StageRecord:

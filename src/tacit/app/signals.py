@@ -65,7 +65,7 @@ from tacit.recall.presets.refresh.cadence import LowInformation, RefreshBlock
 from tacit.recall.query import ReadSituation, build_query
 from tacit.recall.render import renderer
 from tacit.recall.signal import settings_for, surface_for
-from tacit.recall.stage import Context, Outcome
+from tacit.recall.stage import Context, Outcome, Told
 from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
 from tacit.session.arming import still_armed
@@ -177,7 +177,10 @@ class SignalHandler:
 
         signal = _of_its_agent(self._at_its_real_folder(signal))
         signal = self._with_task(signal, timeout_s=deadline_ms / 1000)
-        settings = settings.model_copy(update={"recall": settings_for(signal, settings.recall, self._kinds)})
+        recall = settings_for(
+            signal, settings.recall, self._kinds, without_tools=capabilities.agents_without_tools
+        )
+        settings = settings.model_copy(update={"recall": recall})
         with self._sessions.turn(signal.session, timeout_s=max(0.0, remaining()) / 1000) as acquired:
             if not acquired:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
@@ -508,12 +511,13 @@ class SignalHandler:
         if settings.recall.placement == "system_every_call" and refreshed and before is None:
             log.note("query", facts=outcome.facts)
             delivery, state = self._refresh(outcome.kept, state, settings, capabilities, log)
-            return delivery, _with_start_pack(signal, state, None, surface, outcome.kept)
+            return delivery, _with_start_pack(signal, state, None, surface, outcome.kept, change=0)
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
         machine = isinstance(signal, PromptSubmitted) and signal.machine
         sentence, outcome = self._nudges.room(outcome, state, settings.recall, machine=machine)
         room = capabilities.besides(sentence)
+        change = self._store.change()
         context = Context(
             in_context=lambda memory: (
                 None
@@ -532,7 +536,8 @@ class SignalHandler:
             facts=outcome.facts,
             log=log,
             first=ids_dropped_by_compaction(state, before, surface=surface),
-            changed=changed_since(before, partial(self._versions_of, outcome.kept.scope)) if before else None,
+            changed=self._changed_since(before, outcome.kept.scope) if before else None,
+            told=self._told(before or state.start_pack, state, settings, outcome.kept.scope),
             window=ledger.held(state, reinject_after=again),
         )
         context = self._with_other_evidence(context, state, settings, project, at_ms=outcome.kept.at_ms)
@@ -550,7 +555,11 @@ class SignalHandler:
         )  # fmt: skip
         if delivered.pack.offered:
             state = replace(state, offered=tuple(dict.fromkeys((*state.offered, *delivered.pack.offered))))
-        state = _with_start_pack(signal, state, before, surface, outcome.kept)
+        state = _with_start_pack(signal, state, before, surface, outcome.kept, change=change)
+        if surface is Surface.PROMPT and context.told and delivered.block.memory_ids and state.start_pack:
+            # What changed was told with this block.
+            told = replace(state.start_pack, at_ms=outcome.kept.at_ms, change=change)
+            state = replace(state, start_pack=told)
         block, state = announce_nothing_found(refused, trace, state, settings.recall, salvaged=self._salvaged)
         return Delivery(
             block=block,
@@ -585,6 +594,18 @@ class SignalHandler:
     def _renderer(self, settings: Settings, surface: Surface) -> Callable[[Pack], str]:
         layout = LAYOUTS[settings.recall.render].at(surface)
         return renderer(self._kinds, self._redactors.cleaner(settings), layout)
+
+    def _changed_since(self, before: StartPack, scope: ScopeFilter) -> Callable[[Memory], bool]:
+        return changed_since(before, partial(self._versions_of, scope))
+
+    def _told(
+        self, before: StartPack | None, state: SessionState, settings: Settings, scope: ScopeFilter
+    ) -> Told | None:
+        """What the session knows of the store since it was told last; None = it was not told in this epoch, or is told nothing."""
+        if before is None or before.epoch != state.epoch or not settings.recall.budgets.index:
+            return None
+        shown = frozenset((*ledger.held(state, reinject_after=0), *state.offered))
+        return Told(change=before.change, says_new=self._changed_since(before, scope), shown=shown)
 
     def _versions_of(self, scope: ScopeFilter, memory: Memory) -> tuple[Recorded, ...]:
         return self._store.recorded(scope=scope, limit=MAX_VERSIONS, memory_id=memory.id)
@@ -678,12 +699,18 @@ class SignalHandler:
 
 
 def _with_start_pack(
-    signal: Signal, state: SessionState, before: StartPack | None, surface: Surface, query: Query
+    signal: Signal,
+    state: SessionState,
+    before: StartPack | None,
+    surface: Surface,
+    query: Query,
+    *,
+    change: int,
 ) -> SessionState:
     """The record with the start pack it was answered with; other signals change nothing."""
     if not isinstance(signal, SessionStarted):
         return state
-    return with_start_pack(state, before, surface=surface, at_ms=query.at_ms)
+    return with_start_pack(state, before, surface=surface, at_ms=query.at_ms, change=change)
 
 
 def query_of(

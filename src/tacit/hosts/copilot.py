@@ -101,6 +101,7 @@ class Copilot:
             compaction_at_prompt=True,
             loads_rule_files=("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"),
             refuses=True,
+            agents_without_tools=("explore",),
             title="GitHub Copilot CLI",
             basis="measured on version 1.0.102",
             tool_calls="The host asks before `memory_add`, not before `memory_get`. It keeps rules for single tools only by folder, in a file of its own state, so Tacit writes none.",

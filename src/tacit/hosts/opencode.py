@@ -92,6 +92,7 @@ class OpenCode:
             loads_rule_files=("AGENTS.md",),
             rule_file_fallbacks=("CLAUDE.md", "CONTEXT.md"),
             system_prompt=True,
+            agents_without_tools=("explore",),
             title="OpenCode",
             basis="measured on version 1.18.33",
             tool_calls="The host does not ask before `memory_get` and `memory_add`, unless your `permission` says so.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
@@ -66,12 +66,13 @@ class Index:
     """Headlines of memories that a block does not hold, grouped by topic.
 
     `left` = (topic, memories) of those that found no room, the largest topic first; the topic "" holds those without one.
-    `frame_tokens` = most tokens of what stands around the lines.
+    `frame_tokens` = most tokens of what stands around the lines. `delta` = it lists what changed since the session was told.
     """
 
     lines: tuple[IndexLine, ...] = ()
     left: tuple[tuple[str, int], ...] = ()
     frame_tokens: int = 0
+    delta: bool = False
 
     @property
     def empty(self) -> bool:
@@ -84,7 +85,7 @@ class Index:
             return NO_INDEX
         counts = Counter(dict(self.left))
         counts[self.lines[-1].topic] += 1
-        return Index(lines=self.lines[:-1], left=by_size(counts), frame_tokens=self.frame_tokens)
+        return replace(self, lines=self.lines[:-1], left=by_size(counts))
 
 
 def by_size(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

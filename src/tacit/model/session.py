@@ -64,11 +64,12 @@ class PendingFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPack:
-    """The last start pack that a session was answered with, even an empty one.
+    """The last start pack that a session was answered with, even an empty one, and when it was told what changed since.
 
     Attributes:
         epoch: in which epoch.
         at_ms: when; what is older was seen.
+        change: the store's number of changes then; 0 = not known.
         surface: `start`, or `compaction` for the pack after one.
         resumed: whether a resume came since, so that what a compaction dropped was handed over again.
     """
@@ -77,6 +78,7 @@ class StartPack:
     at_ms: int
     surface: Surface
     resumed: bool = False
+    change: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,6 +81,7 @@ class HostCapabilities:
         start_stays: whether a resumed session still has the block of its start in context; else it gets the same bytes again.
         compaction_at_prompt: whether what a compaction dropped is sent with the next prompt, because no signal comes after a compaction.
         memory_files: files of its own memory.
+        agents_without_tools: types of its own subagents that cannot call tools of MCP servers.
         title: the name of the host for people; empty = it is no program with a name.
         basis: how these capabilities are known, such as `measured on version 1.2.3` or `read in its documentation, not run`.
         deliveries: where blocks arrive and what limits them, for each surface that this is declared for.
@@ -100,6 +101,7 @@ class HostCapabilities:
     compaction_at_prompt: bool = False
     cap_bytes: int = 0
     memory_files: tuple[MemoryFile, ...] = ()
+    agents_without_tools: tuple[str, ...] = ()
     title: str = ""
     basis: str = ""
     deliveries: tuple[Delivery, ...] = ()

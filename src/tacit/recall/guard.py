@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tacit.config.settings import Thresholds
 from tacit.model.evidence import Candidate
@@ -53,6 +54,12 @@ def admit(
         else:
             kept.append(candidate)
     return Outcome(kept=tuple(kept), drops=tuple(drops))
+
+
+def may_start(candidate: Candidate, state: RecallState) -> bool:
+    """Whether a start block may hold the memory, whatever its need."""
+    query, sure = replace(state.query, surface=Surface.START), candidate.judged(1.0, ())
+    return not _objection(sure, query=query, kinds=state.kinds, threshold=0.0, ages_out=state.score.ages_out)
 
 
 def _objection(

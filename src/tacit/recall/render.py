@@ -212,6 +212,11 @@ INDEX_OPENING = (
 )
 
 
+CHANGES_OPENING = (
+    "New, changed or ended on record since this session was told; memory_get fetches them whole."
+)
+
+
 def index_line(line: IndexLine, clean: Callable[[str], str] = lambda text: text) -> str:
     """A memory as one line of the index: short id, headline, and in parentheses what a reader must know to weigh it."""
     source = needed_source(line.candidate)
@@ -227,7 +232,7 @@ def headline(memory: Memory, clean: Callable[[str], str] = lambda text: text) ->
 def index_lines(index: Index, clean: Callable[[str], str] = lambda text: text) -> list[str]:
     """The lines of an index: what it is, the headlines under their topics, and what found no room."""
     lines: list[str] = []
-    topic = None
+    topic = None if any(line.topic for line in index.lines) else ""
     for line in index.lines:
         if line.topic != topic:
             topic = line.topic
@@ -235,7 +240,7 @@ def index_lines(index: Index, clean: Callable[[str], str] = lambda text: text) -
         lines.append(index_line(line, clean))
     left = [f"{count} on {topic}" if topic else f"{count} others" for topic, count in index.left]
     last = [f"Not listed: {', '.join(left)}. memory_search finds them."] if left else []
-    return [INDEX_OPENING, *lines, *last]
+    return [CHANGES_OPENING if index.delta else INDEX_OPENING, *lines, *last]
 
 
 def renderer(

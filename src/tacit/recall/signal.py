@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import assert_never
 
 from tacit.config.settings import AgentPolicy, RecallSettings
@@ -50,9 +51,20 @@ def policy_of(settings: RecallSettings, agent_type: str) -> AgentPolicy:
     return settings.subagents.get(agent_type, settings.subagents.get("*", "full"))
 
 
-def settings_for(signal: Signal, settings: RecallSettings, kinds: KindRegistry) -> RecallSettings:
-    """The settings as they hold for `signal`: with the policy `lean` a subagent gets few rules and nothing else."""
-    if not isinstance(signal, SubagentStarted) or policy_of(settings, signal.agent_type) != "lean":
+def settings_for(
+    signal: Signal, settings: RecallSettings, kinds: KindRegistry, *, without_tools: Collection[str] = ()
+) -> RecallSettings:
+    """The settings as they hold for `signal`: with the policy `lean` a subagent gets few rules and nothing else.
+
+    Subagents of the types `without_tools` cannot fetch, so they get no index.
+    """
+    if not isinstance(signal, SubagentStarted):
+        return settings
+    lean = policy_of(settings, signal.agent_type) == "lean"
+    if lean or signal.agent_type in without_tools:
+        no_index = settings.budgets.model_copy(update={"index": 0})
+        settings = settings.model_copy(update={"budgets": no_index})
+    if not lean:
         return settings
     rules = tuple(kind.name for kind in kinds if kind.standing)
     return settings.model_copy(

@@ -67,6 +67,21 @@ class UseCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a session knows of the store.
+
+    Attributes:
+        change: the store's number of changes when it was told last.
+        says_new: whether a memory says something else than it did then, or was not there.
+        shown: ids of memories that its context holds, whole or as a headline.
+    """
+
+    change: int
+    says_new: Callable[[Memory], bool]
+    shown: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What one recall may know besides its query.
 
@@ -83,6 +98,7 @@ class Context:
         log: the stages before this one, with the time since the signal arrived; None = the time starts here.
         first: ids of memories that a compaction took out of the context; they come before all others.
         changed: of a start pack for a session that goes on: whether a memory says something new to it; None = all may come.
+        told: what a session that goes on knows of the store, where it is told what changed since; None = it is not.
         window: ids of memories that the context holds, for similarity with what may come.
         root: the project's root, for the freshness of files; "" = not looked at.
         sessions: records of other sessions of this project, newest first, where hints of time are wanted.
@@ -107,6 +123,7 @@ class Context:
     log: StageLog | None = None
     first: tuple[str, ...] = ()
     changed: Callable[[Memory], bool] | None = None
+    told: Told | None = None
     window: tuple[str, ...] = ()
     root: str = ""
     sessions: tuple[SessionState, ...] = ()

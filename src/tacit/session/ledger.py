@@ -264,12 +264,13 @@ def ids_dropped_by_compaction(
 
 
 def with_start_pack(
-    state: SessionState, before: StartPack | None, *, surface: Surface, at_ms: int
+    state: SessionState, before: StartPack | None, *, surface: Surface, at_ms: int, change: int
 ) -> SessionState:
-    """The record after a start pack; `before` = the one that it goes on from."""
+    """The record after a start pack; `before` = the one that it goes on from, `change` = the store's number of changes."""
     if before is not None:
-        return replace(state, start_pack=replace(before, at_ms=at_ms, resumed=True))
-    return replace(state, start_pack=StartPack(epoch=state.epoch, at_ms=at_ms, surface=surface))
+        return replace(state, start_pack=replace(before, at_ms=at_ms, change=change, resumed=True))
+    started = StartPack(epoch=state.epoch, at_ms=at_ms, surface=surface, change=change)
+    return replace(state, start_pack=started)
 
 
 def changed_since(

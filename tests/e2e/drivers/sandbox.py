@@ -28,14 +28,14 @@ PATIENT = {"TACIT_RECALL__DEADLINE_MS": "4000"}
 class Sandbox:
     """A person's machine. Paths are short: a Unix socket below them has to fit into 104 bytes."""
 
-    def __init__(self, script=()) -> None:
+    def __init__(self, script=(), model: type[StubModel] = StubModel) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="te-", dir="/tmp")).resolve()
         self.home = self.root / "home"
         self.tacit_home = self.root / "t"
         self.project = self.root / "shop"
         for folder in (self.home, self.project):
             folder.mkdir()
-        self.stub = StubModel(script, record=self.root / "requests")
+        self.stub = model(script, record=self.root / "requests")
         self._groups: list[subprocess.Popen] = []
         self._daemons: set[int] = set()
         self.search_path = process.SEARCH_PATH

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent import Agent
+from tacit.recall.render import INDEX_OPENING
 from unit.app.test_app_engine import quiet
 
 RULE = "Run `make lint` before every commit."
@@ -77,3 +78,58 @@ def test_the_settings_say_what_a_type_gets(make_engine, place, policies, expecte
     assert {one for one in (RULE, PINNED, FACT) if one in text} == expected
     lines = sum(line.startswith("- ") for line in text.splitlines())
     assert lines <= (2 if "lean" in policies.values() else 8)
+
+
+LONG = (
+    "The {} in the yard is read by the night job, and its counts go to the ledger of the {} team, because it is closed on the first"
+    " day of each month."
+)
+
+
+def listed(text):
+    """The lines of an index in a block, without their ids."""
+    _, _, lines = text.partition(INDEX_OPENING)
+    return [line.partition(" ")[2] for line in lines.splitlines() if line and not line.startswith("<")]
+
+
+def in_the_yard(make_engine, place, **recall):
+    """A session whose store is about a yard; subagents get nothing whole."""
+    engine = make_engine(recall={"budgets": {"start": 0, "subagent": 40}, **recall})
+    for words in (("truck scale", "billing"), ("gate camera", "customs"), ("label printer", "parcel")):
+        engine.remember(LONG.format(*words), kind="fact", cwd=str(place))
+    parent = Parent(engine, place)
+    parent.start()
+    return parent
+
+
+def test_what_suits_the_task_stands_there_as_headlines_best_first(make_engine, place):
+    parent = in_the_yard(make_engine, place)
+    parent.delegates(1, "Repair the label printer of the parcel team.")
+    first, *_ = listed(parent.starts("a1"))
+    assert first.startswith("The label printer in the yard")
+    parent.delegates(2, "Move the gate camera; the customs team wants it.", subagent_type="Explore")
+    first, *_ = listed(parent.starts("a2", "Explore"))
+    assert first.startswith("The gate camera in the yard")
+    assert not parent.starts("a3"), "without a task nothing suits it"
+
+
+@pytest.mark.parametrize(
+    "recall",
+    [{"subagents": {"*": "lean"}}, {"budgets": {"start": 0, "subagent": 40, "index": 0}}],
+    ids=["lean", "no index"],
+)
+def test_no_headlines_where_the_settings_want_none(make_engine, place, recall):
+    parent = in_the_yard(make_engine, place, **recall)
+    parent.delegates(1, "Repair the label printer of the parcel team.")
+    assert not parent.starts("a1")
+
+
+@pytest.mark.parametrize(("agent", "told"), [("general", True), ("explore", False)])
+def test_a_subagent_that_cannot_call_mcp_tools_gets_no_headlines(make_engine, place, agent, told):
+    engine = in_the_yard(make_engine, place).engine
+    started = {
+        "event": "session.start", "id": "e1", "sessionID": "s2", "parentID": "s1", "directory": str(place), "agent": agent,
+        "text": "Repair the label printer of the parcel team.",
+    }  # fmt: skip
+    reply = engine.hook("opencode", started, deadline_ms=5000)
+    assert ("The label printer in the yard" in reply) is told

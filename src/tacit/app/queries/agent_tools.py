@@ -269,7 +269,8 @@ class AgentTools:
         beside = self._beside(caller, memories)
         session = caller.session or self.queries.only_session(caller.cwd)
         if session is not None and memories:
-            self.queries.count_fetched(session, caller.cwd, memories)
+            asked = " ".join(("memory_get", *(name for name in ids if name not in unknown)))
+            self.queries.count_fetched(session, caller.cwd, memories, asked=asked)
         clean = self._clean(caller, memories)
         return tuple(
             FetchedMemory(

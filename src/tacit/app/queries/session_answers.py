@@ -29,11 +29,13 @@ from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.query import BranchView, Query
 from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey, SessionState
+from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.reading.languages import check_language
+from tacit.recall.deliver import traced
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
 from tacit.recall.presets.scoped.score import task_of
@@ -248,24 +250,23 @@ class SessionAnswers:
         state = ledger.record(state, items=packed.items, block=answer.block, message_id="", at_ms=now)
         return replace(state, answers=(*state.answers, answer.block.tokens))
 
-    def count_fetched(self, key: SessionKey, cwd: str, memories: Sequence[Memory]) -> None:
-        """Note in the record of a session that it fetched these memories: they stand in its context, and it chose them."""
+    def count_fetched(self, key: SessionKey, cwd: str, memories: Sequence[Memory], *, asked: str) -> None:
+        """Note in the record of a session that it fetched these memories: they stand in its context, and it chose them. `asked` = how it did."""
         now = self._parts.clock.now_ms()
-        items = [
-            PackItem(candidate=Candidate(memory=memory), text=memory.content, tokens=memory.tokens)
-            for memory in memories
-        ]
+        candidates = [Candidate(memory=memory, relevance=1.0) for memory in memories]
+        items = [PackItem(candidate=c, text=c.memory.content, tokens=c.memory.tokens) for c in candidates]
         block = Block(surface=Surface.ON_DEMAND, text="fetched", memory_ids=tuple(m.id for m in memories))
+        tokens = sum(item.tokens for item in items)
         with self._sessions.turn(key, timeout_s=5.0):
             state = ledger.record(self._record(key, cwd), items=items, block=block, message_id="", at_ms=now)
             fetched = dict.fromkeys((*state.fetched, *block.memory_ids))
-            self._sessions.save(
-                replace(
-                    state,
-                    fetched=tuple(fetched)[-MOST_FETCHED:],
-                    answers=(*state.answers, sum(item.tokens for item in items)),
-                )
-            )
+            state = replace(state, fetched=tuple(fetched)[-MOST_FETCHED:], answers=(*state.answers, tokens))
+            trace = Trace(
+                id=new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5)), session=str(key), turn=state.turn,
+                epoch=state.epoch, surface=Surface.ON_DEMAND, at_ms=now, preset=self._settings_at(cwd).preset, text=asked,
+                situation=Situation(), stages=(), candidates=traced(candidates, block), injected=block.memory_ids, tokens=tokens,
+            )  # fmt: skip
+            self._sessions.save(state, trace=trace)
 
     def newest(self, cwd: str) -> SessionKey | None:
         """The newest session at work in the project around `cwd`, or None."""

@@ -1,0 +1,196 @@
+"""The index in the hands of real clients: it is in the first request, the model fetches by a short id, the next request has the whole text.
+
+The stub reads the id in the request that it answers, as a model would. The daemon's record says what was given, and `tacit why` names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from copy import copy
+from threading import Thread
+
+import pytest
+
+from e2e.drivers.clients import require_client
+from e2e.drivers.codex import Codex
+from e2e.drivers.copilot import Copilot
+from e2e.drivers.gemini import Gemini
+from e2e.drivers.opencode import OpenCode
+from e2e.drivers.sandbox import Sandbox
+from e2e.host_matrix import proves
+from e2e.test_e2e_mcp import PREFIX, WithTools, load_tools
+from tacit.hosts.probe.conversation import newest_prompt
+from tacit.hosts.probe.stub_model import CallTool, StubModel, find_places
+
+pytestmark = pytest.mark.e2e
+
+RULE = (
+    "Prices of the wholesaler are rounded to five cents, and the remainder goes into the ledger account 4711, because the auditors"
+    " compare both sums at the end of each quarter."
+)
+HEADLINE = "when wholesaler prices are rounded: rest to account 4711"
+LABELS = "Labels of parcels are printed by the depot in Ghent, whose printer takes no more than forty characters a line."
+LABELS_HEADLINE = "Labels of parcels are printed by the depot in Ghent"
+LINT = "We always run `make lint` before committing."
+OTHERS = (
+    LABELS,
+    "The exporter writes one file for each supplier and names it after the week in which the supplier was paid.",
+    "The search index of the catalog is rebuilt on Sundays, because the replica lags behind for about two hours then.",
+    "Vouchers that were bought in a store cannot be refunded online; the cashier has to cancel them at the till.",
+)
+SETTINGS = "recall: {whole_start: 1.0, tell_memory_add: 'off', budgets: {start: 60, compaction: 60}}\n"
+WANTED = {"the rounding": HEADLINE, "the labels": LABELS_HEADLINE}
+
+
+class Fetching(StubModel):
+    """A model that fetches what it has a headline of, once, when the prompt names it."""
+
+    tool, namespace = "", ""
+
+    def answer(self, request):
+        prompt, results = newest_prompt(request.turns)
+        for words, headline in WANTED.items():
+            line = rf"(?m)^([0-9a-z]{{4,}}) {re.escape(headline)}"
+            places = find_places(request.body, line)
+            if request.offers_tools and words in prompt and not results and places:
+                short = re.search(line, places[0].text)[1]
+                return CallTool(name=self.tool, namespace=self.namespace, input={"ids": [short]}), 1000
+        return super().answer(request)
+
+
+class Person:
+    """A person at a machine whose store does not fit the start block, with one client: `ask` a prompt, by default in a new session."""
+
+    def __init__(self, sandbox: Sandbox, host: str) -> None:
+        self.sandbox, self.host = sandbox, host
+        executable = require_client(host.partition("-")[0])
+        sandbox.search_path = f"{executable.parent}:{sandbox.search_path}"
+        (self.rule,) = sandbox.remember(RULE, kind="fact", headline=HEADLINE)
+        sandbox.remember(*OTHERS, kind="fact")
+        sandbox.remember(LINT, kind="preference", pinned=True)
+        kind, sandbox.stub.tool, sandbox.stub.namespace = {
+            "claude-code": (WithTools, f"{PREFIX}memory_get", ""),
+            "codex": (Codex, "memory_get", "mcp__tacit"),
+            "copilot": (Copilot, "tacit-memory_get", ""),
+            "gemini": (Gemini, "mcp_tacit_memory_get", ""),
+            "opencode": (OpenCode, "tacit_memory_get", ""),
+        }[host]
+        self.client = kind(sandbox, executable)
+        self.client.install(*(("--trust-hooks",) if host == "codex" else ()))
+        sandbox.wake_daemon()
+        load_tools(sandbox)
+        self.server = self.client.serve() if host == "opencode" else None
+
+    def ask(self, prompt: str, session: str = "") -> str:
+        """Send a prompt; the id of its session."""
+        if self.server is None:
+            return self.client.ask(prompt, resume=session).session_id
+        session = session or self.server.create_session()
+        self.server.prompt(session, prompt)
+        return session
+
+    def fetched(self, session: str) -> list[str]:
+        """Ids of what the session fetched and used, by the daemon's record."""
+        told = self.sandbox.ask_daemon(f"/v1/sessions/{self.host}/{session}")["session"]
+        given = [exposure for turn in told["turns"] for exposure in turn["exposures"]]
+        return [one["memory_id"] for one in given if one["surface"] == "on_demand" and one["used"]]
+
+
+@pytest.fixture
+def person():
+    """Call it with a host."""
+    sandboxes, people = [], []
+
+    def make(host: str) -> Person:
+        sandbox = Sandbox(model=Fetching)
+        sandboxes.append(sandbox.__enter__())
+        sandbox.configure(SETTINGS)
+        people.append(Person(sandbox, host))
+        return people[-1]
+
+    yield make
+    for each in people:
+        if each.server:
+            each.server.close()
+    for sandbox in sandboxes:
+        sandbox.__exit__(None, None, None)
+
+
+def compact(person: Person, session: str) -> None:
+    """Have the client compact the session: at once, or with its next prompt."""
+    if person.host == "opencode":
+        person.server.summarize(session)
+    elif person.host == "claude-code":
+        person.ask("/compact", session)
+    else:
+        person.ask("good morning STUB_USAGE 190000", session)
+
+
+@proves("claude-code", "on_demand", "compaction")
+@proves("opencode", "on_demand", "compaction")
+@proves("codex", "on_demand", "compaction")
+@proves("gemini", "on_demand")
+@proves("copilot", "on_demand")
+@pytest.mark.parametrize("host", ["claude-code", "opencode", "codex", "gemini", "copilot"])
+def test_the_model_fetches_by_a_short_id(person, host):
+    one = person(host)
+    sandbox, stub = one.sandbox, one.sandbox.stub
+    session = one.ask("please mind the rounding")
+    first, second = stub.agent_requests
+    assert [len(first.find(text)) for text in (LINT, HEADLINE, RULE)] == [1, 1, 0]
+    assert [len(second.find(text)) for text in (LINT, HEADLINE)] == [1, 1]
+    assert [RULE in turn.text for turn in second.turns if turn.role == "tool"] == [True], "it reads it"
+    assert one.fetched(session) == [one.rule]
+    fetched = sandbox.tacit("why").stdout.partition("on_demand")[2].partition("asked")[2]
+    assert fetched.lstrip().startswith(f"memory_get {one.rule[-4:]}")
+    assert f"+ 1.00 {one.rule}" in fetched
+
+    one.ask("and on", session)
+    request = stub.agent_requests[-1]
+    assert [len(request.find(text)) for text in (LINT, HEADLINE)] == [1, 1], "they stand where they stood"
+    if host in ("gemini", "copilot"):
+        return  # they compact on a terminal or in a long session: shown elsewhere
+    compact(one, session)
+    for prompt in ("go on", "and further"):
+        one.ask(prompt, session)
+        request = stub.agent_requests[-1]
+        assert not [turn for turn in request.turns if turn.role == "tool"], "the summary replaced them"
+        assert [len(request.find(text)) for text in (LINT, LABELS_HEADLINE)] == [1, 1], "there again, once"
+        assert len(request.find(f"{HEADLINE}|{RULE}")) == 1
+
+
+def test_two_sessions_in_a_project_and_one_in_another_fetch_each_for_itself(person):
+    one = person("claude-code")
+    sandbox = one.sandbox
+    other = copy(sandbox)
+    other.project = sandbox.root / "mill"
+    other.project.mkdir()
+    other.git("init", "-q", "-b", "main")
+    theirs = RULE.replace("five cents", "ten cents")
+    (name,) = other.remember(theirs, kind="fact", headline=HEADLINE)
+    other.remember(*OTHERS, kind="fact")
+    client = copy(one.client)
+    client.sandbox = other
+    asked: list[tuple[Callable, str]] = [
+        (one.client.ask, "please mind the rounding"),
+        (one.client.ask, "please mind the labels"),
+        (client.ask, "please mind the rounding"),
+    ]
+    sessions: dict[int, str] = {}
+
+    def ask(number: int) -> None:
+        told, prompt = asked[number]
+        sessions[number] = told(prompt).session_id
+
+    threads = [Thread(target=ask, args=(number,)) for number in range(len(asked))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    first, second, third = (one.fetched(sessions[number]) for number in range(3))
+    assert (first, third) == ([one.rule], [name])
+    assert len(second) == 1
+    assert second != first
+    texts = [text for request in sandbox.stub.agent_requests for text in (RULE, theirs) if request.find(text)]
+    assert sorted(texts) == sorted((RULE, theirs)), "each reads its own project's"
