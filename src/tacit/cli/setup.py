@@ -181,25 +181,24 @@ def _offer_permission(plans: list[InstallPlan], permitting: list[InstallPlan]) -
 
     from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import print_line
-    from tacit.hosts.install import ASKING, TOOLS
+    from tacit.hosts.install import ASKING
 
-    hosts: dict[str, None] = {}
-    names = " and ".join(TOOLS)
+    shown: dict[str, str] = {}
     for plan, permits in zip(plans, permitting, strict=True):
         without = {edit.path: edit.after for edit in plan.edits}
         for edit in permits.edits:
-            rule = replace(edit, before=without.get(edit.path, edit.before))
-            lines = _difference(rule, whole=True)
+            lines = _difference(replace(edit, before=without.get(edit.path, edit.before)), whole=True)
             if lines:
                 title = ASKING[plan.host]
-                hosts[title] = None
+                shown[title] = names = " and ".join(permits.permits)
                 print_line(
-                    f"{title} asks you before each call of a memory tool. Not before {names} with this in {edit.path}:"
+                    f"{title} asks you before each call of a memory tool. With this in {edit.path} it does not ask before {names}:"
                 )
                 for line in lines:
                     print_line(f"          {line}", style="dim")
-    question = f"Shall {' and '.join(hosts)} not ask before {names}? They read memories and note new ones, which `tacit undo` takes back."
-    return permitting if hosts and agreed(question, yes=False, unattended=False) else plans
+    names = max(shown.values(), key=len, default="")
+    question = f"Shall {' and '.join(shown)} not ask before {names}? They read memories and note new ones, which `tacit undo` takes back."
+    return permitting if shown and agreed(question, yes=False, unattended=False) else plans
 
 
 def _project_root(cwd: Path) -> Path:

@@ -259,12 +259,21 @@ def test_install_shows_the_rule_for_two_tools_and_asks_for_it(machine, monkeypat
     assert said.code == 0, said.err
     assert "Shall Claude Code not ask before memory_get and memory_add?" in said.err
     assert f'+      "{ALLOWED[0]}",' in said.out
-    assert "Not before memory_get and memory_add with this in" in said.out
+    assert "it does not ask before memory_get and memory_add:" in said.out
     assert '"command"' not in said.out[: said.out.index("2.1.328")], "what is offered is shown alone"
     assert allowed_by(machine) == rules
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     again = machine("install", place=asking)
     assert ("Shall Claude Code" in again.err) == (not rules)
+
+
+def test_the_question_names_only_what_no_rule_of_the_user_decides(machine, monkeypatch):
+    settings(machine).write_text(json.dumps({"permissions": {"deny": [ALLOWED[1]]}}))
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\ny\nn\n"))
+    said = machine("install", place=replace(machine.place, interactive=True))
+    assert "Shall Claude Code not ask before memory_get?" in said.err
+    assert "Claude Code never runs memory_add" in said.out
+    assert allowed_by(machine) == ALLOWED[:1]
 
 
 def test_who_declines_everything_has_no_rule_either(machine, monkeypatch):

@@ -43,12 +43,13 @@ class FileEdit:
 class InstallPlan:
     """All that an installation or removal would write. No edits = nothing to do.
 
-    `notes` say what was met and left alone.
+    `notes` say what was met and left alone. `permits` = the tools that the host calls without asking by a rule of ours.
     """
 
     host: str
     edits: tuple[FileEdit, ...] = ()
     notes: tuple[str, ...] = ()
+    permits: tuple[str, ...] = ()
 
 
 def is_there(path: Path) -> bool:

@@ -43,6 +43,7 @@ class Permission:
         wanted: further files with a rule.
         gone: files that shall hold no rule of ours any more.
         notes: what stands without a rule of ours, and why.
+        tools: the tools that the rules allow.
     """
 
     rules: tuple[str, ...] = ()
@@ -50,6 +51,7 @@ class Permission:
     wanted: tuple[Target, ...] = ()
     gone: tuple[Target, ...] = ()
     notes: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +170,7 @@ def plan(
         edits.append(
             FileEdit(path=book, before=book_before, after=_record_text(originals), why=why, private=True)
         )
-    return InstallPlan(host=host, edits=tuple(edits), notes=tuple(notes))
+    return InstallPlan(host=host, edits=tuple(edits), notes=tuple(notes), permits=permission.tools)
 
 
 def uninstall(
@@ -243,7 +245,7 @@ def _permission(
             return Permission(notes=(told,) if allow else ())
         policy = (gemini.policy(user_home),)
         if allow or (allow is None and found[0].word == "allow"):
-            return Permission(wanted=policy)
+            return Permission(wanted=policy, tools=TOOLS)
         return Permission(gone=policy, notes=hint if allow is None else ())
     path = claude.rules_file(user_home, project_root)
     earlier = originals[path].rules if path in originals else ()
@@ -257,10 +259,13 @@ def _permission(
         by_rule = dict(zip(CLAUDE_RULES, found if allow else (), strict=allow))
         rules = [rule for rule, each in by_rule.items() if rule in ours or not each.rule]
         notes = tuple(f"{title} {each}; that stays" for rule, each in by_rule.items() if rule not in rules)
+    tools = tuple(tool for rule, tool in zip(CLAUDE_RULES, TOOLS, strict=True) if rule in rules)
     if project_root is None:
-        return Permission(rules=tuple(rules), earlier=earlier, notes=notes)
+        return Permission(rules=tuple(rules), earlier=earlier, notes=notes, tools=tools)
     local = (claude.local_rules(path, rules=rules, earlier=earlier),)
-    return Permission(wanted=local if rules else (), gone=local if earlier and not rules else (), notes=notes)
+    if rules:
+        return Permission(wanted=local, notes=notes, tools=tools)
+    return Permission(gone=local if earlier else (), notes=notes)
 
 
 def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[str, ...]:
