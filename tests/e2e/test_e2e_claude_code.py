@@ -11,9 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from e2e.drivers.clients import require_client
 from e2e.host_matrix import proves
-from tacit.hosts.probe import claude_code as claude_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
 
 pytestmark = pytest.mark.e2e
@@ -68,118 +66,67 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
         assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
 
 
-@pytest.mark.parametrize(
-    ("rule", "when"),
-    [
-        ("Never commit without running the tests.", None),
-        ("We always run `make lint` before committing.", "commit"),
-    ],
-    ids=["trigger read from the words", "trigger given by the person"],
-)
-def test_yup_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbox, installed, rule, when):
+def test_yup_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbox, installed):
+    rule = "Never commit without running the tests."
     proposal = Say(text="The export has no button. Want me to implement it and commit?")
     sandbox.stub.script.append(Reply(when="what is missing", answers=(proposal,)))
     with installed.session() as session:
         session.ask("what is missing")
-        sandbox.remember(rule, kind="preference", when=when)
+        sandbox.remember(rule, kind="preference")
         session.ask("yup")
         request = newest(sandbox)
         (place,) = find_places(request.body, re.escape(rule))
         assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
 
 
-@proves("claude-code", "action")
-def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, installed):
+@proves("claude-code", "action", "failure")
+def test_each_call_gets_the_memory_for_it(sandbox, installed):
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
-    edit = {"file_path": str(file), "old_string": "sum(prices)", "new_string": "sum(prices, 0)"}
-    sandbox.stub.script.append(
-        Reply(
-            when="step three",
-            answers=(
-                CallTool(name="Read", input={"file_path": str(file)}),
-                CallTool(name="Edit", input=edit),
-                Say(text="edited"),
-            ),
-        )
-    )
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
-        sandbox.stub.clear()
-        assert session.ask("go on with step three of the list").text == "edited"
-    asked_first, before_edit, last = sandbox.stub.agent_requests
-    assert not asked_first.find("integer cents")
-    assert before_edit.find("integer cents"), "the rule has to be there when the model writes its edit"
-    words = [
-        place.text if place.text in ("Read", "Edit") else "rule"
-        for place in find_places(last.body["messages"], r"^Read$|integer cents|^Edit$")
-    ]
-    assert words == ["Read", "rule", "Edit"]
-    assert "sum(prices, 0)" in file.read_text()
-
-
-@proves("claude-code", "failure")
-def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
     sandbox.write(
         "Makefile", "schema:\n\t@echo \"ModuleNotFoundError: No module named 'orders_schema'\" >&2; exit 1\n"
     )
-    run = CallTool(name="Bash", input={"command": "make schema", "description": "make the schema"})
-    sandbox.stub.script.append(Reply(when="step four", answers=(run, Say(text="failed"))))
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(FIX, kind="error_pattern")
-        sandbox.stub.clear()
-        session.ask("go on with step four of the list")
-    before, after = sandbox.stub.agent_requests
-    assert not before.find("make generate")
-    assert len(after.find("make generate")) == 1
-    (place,) = find_places(after.body, "make generate")
-    assert "PostToolUseFailure" in place.text
-
-
-@proves("claude-code", "action")
-def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, installed):
-    rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
-    calls = (
-        CallTool(name="Bash", input={"command": "git log --oneline -1", "description": "look"}),
-        CallTool(name="Bash", input={"command": "git commit --allow-empty -m x", "description": "commit"}),
-    )
-    sandbox.stub.script.append(Reply(when="step five", answers=(*calls, Say(text="done"))))
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(rule, kind="preference", when="commit, about:commit message")
-        sandbox.stub.clear()
-        session.ask("go on with step five of the list")
-    asked, after_log, after_commit = sandbox.stub.agent_requests
-    assert not asked.find("ORD-12")
-    assert not after_log.find("ORD-12"), "looking at the log is no commit"
-    assert len(after_commit.find("ORD-12")) == 1
-    (place,) = find_places(after_commit.body, "ORD-12")
-    assert "PreToolUse" in place.text, "it reaches the model together with the result of the call"
-
-
-def test_what_is_to_follow_an_edit_comes_after_it_and_once(sandbox, installed):
-    file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
     edits = [
         {"file_path": str(file), "old_string": "sum(prices)", "new_string": "sum(prices, 0)"},
         {"file_path": str(file), "old_string": "sum(prices, 0)", "new_string": "sum(prices, 1)"},
     ]
+    commands = ("git log --oneline -1", "git commit --allow-empty -m x", "make schema")
     calls = (
         CallTool(name="Read", input={"file_path": str(file)}),
         *(CallTool(name="Edit", input=edit) for edit in edits),
+        *(CallTool(name="Bash", input={"command": command, "description": "run it"}) for command in commands),
     )
-    sandbox.stub.script.append(Reply(when="step six", answers=(*calls, Say(text="edited"))))
+    sandbox.stub.script.append(Reply(when="step three", answers=(*calls, Say(text="done"))))
     with installed.session() as session:
         session.ask("hello")
+        sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
         sandbox.remember("Run `make lint` after every change.", kind="preference", when="run_lint_build")
+        rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
+        sandbox.remember(rule, kind="preference", when="commit, about:commit message")
+        sandbox.remember(FIX, kind="error_pattern")
         sandbox.stub.clear()
-        assert session.ask("go on with step six of the list").text == "edited"
-    last = sandbox.stub.agent_requests[-1]
-    words = [
-        place.text if place.text in ("Read", "Edit") else "rule"
-        for place in find_places(last.body["messages"], r"^Read$|make lint|^Edit$")
-    ]
-    assert words == ["Read", "Edit", "rule", "Edit"]
+        assert session.ask("go on with step three of the list").text == "done"
+    asked, before_edit, _, edited, log, commit, last = sandbox.stub.agent_requests
+
+    assert not asked.find("integer cents")
+    assert before_edit.find("integer cents"), "the rule has to be there when the model writes its edit"
+    assert "sum(prices, 1)" in file.read_text()
+
+    def order(words: str) -> list[str]:
+        places = find_places(edited.body["messages"], rf"^Read$|{words}|^Edit$")
+        return [place.text if place.text in ("Read", "Edit") else "rule" for place in places]
+
+    assert order("integer cents") == ["Read", "rule", "Edit", "Edit"]
+    assert order("make lint") == ["Read", "Edit", "rule", "Edit"], (
+        "what is to follow an edit comes after it, once"
+    )
+
+    assert not log.find("ORD-12"), "looking at the log is no commit"
+    (place,) = find_places(commit.body, "ORD-12")
+    assert "PreToolUse" in place.text, "it reaches the model together with the result of the call"
+
+    assert not commit.find("make generate")
+    (place,) = find_places(last.body, "make generate")
+    assert "PostToolUseFailure" in place.text
 
 
 @pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
@@ -205,6 +152,16 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
     assert len(third.find("release manager")) == 1, "said once"
 
 
+def test_a_cleared_session_gets_its_context_again(sandbox, installed):
+    sandbox.remember("We always run `make lint` before committing.", kind="preference")
+    with installed.session() as session:
+        session.ask("hello")
+        session.ask("/clear")
+        sandbox.stub.clear()
+        session.ask("hello again")
+        assert len(newest(sandbox).find("make lint")) == 1
+
+
 def test_nothing_is_handed_over_twice(sandbox, installed):
     sandbox.remember("We always run `make lint` before committing.", kind="preference")
     with installed.session() as session:
@@ -220,16 +177,6 @@ def test_nothing_is_handed_over_twice(sandbox, installed):
     resumed = newest(sandbox)
     assert len(resumed.find("make lint")) == 1, "a resumed session gets only what is new"
     assert len(resumed.find("Stripe Checkout")) == 1
-
-
-def test_a_cleared_session_gets_its_context_again(sandbox, installed):
-    sandbox.remember("We always run `make lint` before committing.", kind="preference")
-    with installed.session() as session:
-        session.ask("hello")
-        session.ask("/clear")
-        sandbox.stub.clear()
-        session.ask("hello again")
-        assert len(newest(sandbox).find("make lint")) == 1
 
 
 def test_what_was_injected_is_never_learned_back(sandbox, installed):
@@ -279,31 +226,6 @@ def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(san
         sandbox.stub.clear()
         installed.ask("hello", **late)
     assert len(newest(sandbox).find("make lint")) == 1
-
-
-def test_the_probe_of_doctor_finds_its_nonce_with_the_real_client(sandbox, installed, report):
-    nonce = "nonce4d1f9a"
-    sandbox.remember(f"The release word of this project is {nonce}.", kind="preference", when="always")
-    result = claude_probe.probe(
-        require_client("claude"),
-        settings=installed.settings,
-        tacit_home=sandbox.tacit_home,
-        nonce=nonce,
-        launcher=sandbox.tacit_home / "bin" / "tacit-hook",
-    )
-    report("probe of Claude Code", f"{result.took_ms:.0f} ms at {result.where}")
-    assert not result.ok, "another project must not see it"
-    from tacit.model.scope import UNIVERSAL
-
-    sandbox.remember(f"The release word is {nonce}.", kind="preference", when="always", scope=UNIVERSAL)
-    result = claude_probe.probe(
-        require_client("claude"),
-        settings=installed.settings,
-        tacit_home=sandbox.tacit_home,
-        nonce=nonce,
-        launcher=sandbox.tacit_home / "bin" / "tacit-hook",
-    )
-    assert result.ok, result.advice
 
 
 def test_what_the_agent_notes_for_itself_is_read_followed_and_not_said_twice(sandbox, installed):

@@ -109,52 +109,49 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
     assert role_of(request, "Stripe Checkout") == "developer"
 
 
-@proves("codex", "action")
-def test_a_rule_for_a_command_stands_between_that_command_and_its_result(sandbox, at_the_moment):
-    sandbox.stub.script.append(
-        Reply(
-            when="step five",
-            answers=(shell("git log --oneline -1"), shell("git commit --allow-empty -m x"), Say(text="done")),
-        )
-    )
-    rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
-    sandbox.remember(rule, kind="preference", when="commit, about:commit message")
-    at_the_moment.ask("go on with step five of the list")
-    asked, after_log, after_commit = sandbox.stub.agent_requests
-    assert not asked.find("ORD-12")
-    assert not after_log.find("ORD-12"), "looking at the log is no commit"
-    call, result = r'"function_call", .*git commit', "function_call_output"
-    assert order(after_commit, call, "ORD-12", result)[-3:] == [call, "ORD-12", result]
-    assert role_of(after_commit, "ORD-12") == "developer"
-
-
-@proves("codex", "action")
-def test_a_rule_for_a_file_is_there_between_reading_and_patching_it(sandbox, at_the_moment):
+@proves("codex", "action", "failure")
+def test_each_call_gets_the_memory_for_it_between_the_call_and_its_result(sandbox, at_the_moment):
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
+    error = "echo \"ModuleNotFoundError: No module named 'orders_schema'\""
+    sandbox.write("Makefile", f"schema:\n\t@{error} >&2; exit 1\n")
     patch = (
         "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: app/payments.py\n@@\n"
         "-    return sum(prices)\n+    return sum(prices, 0)\n*** End Patch\nEOF"
     )
-    look = "sed -n '1,40p' app/payments.py"
-    sandbox.stub.script.append(
-        Reply(when="step three", answers=(shell(look), shell(patch), Say(text="patched")))
-    )
-    rule = "Amounts in app/payments.py are integer cents; floats are never used for money."
-    sandbox.remember(rule, kind="decision", files=("app/payments.py",))
+    commands = (
+        "sed -n '1,40p' app/payments.py", patch, "git log --oneline -1", "git commit --allow-empty -m x", error, "make schema",
+    )  # fmt: skip
+    sandbox.stub.script.append(Reply(when="step three", answers=(*map(shell, commands), Say(text="done"))))
+    cents = "Amounts in app/payments.py are integer cents; floats are never used for money."
+    sandbox.remember(cents, kind="decision", files=("app/payments.py",))
+    rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
+    sandbox.remember(rule, kind="preference", when="commit, about:commit message")
+    sandbox.remember(FIX, kind="error_pattern")
     at_the_moment.ask("go on with step three of the list")
-    asked, _, last = sandbox.stub.agent_requests
+    asked, _, patched, log, commit, echo, make = sandbox.stub.agent_requests
+
     assert not asked.find("integer cents")
-    read, patched = '"function_call", .*sed -n', '"function_call", .*apply_patch'
+    read, wrote = '"function_call", .*sed -n', '"function_call", .*apply_patch'
     result, success = "function_call_output.*return sum", "function_call_output.*Success"
-    found = order(last, read, "integer cents", result, patched, success)
-    assert found == [read, "integer cents", result, patched, success]
+    found = order(patched, read, "integer cents", result, wrote, success)
+    assert found == [read, "integer cents", result, wrote, success]
     assert "sum(prices, 0)" in file.read_text()
+
+    assert not log.find("ORD-12"), "looking at the log is no commit"
+    call, result = r'"function_call", .*git commit', "function_call_output"
+    assert order(commit, call, "ORD-12", result)[-3:] == [call, "ORD-12", result]
+    assert role_of(commit, "ORD-12") == "developer"
+
+    assert not echo.find("make generate"), "Codex tells of both calls in the same words"
+    assert len(make.find("make generate")) == 1
+    result = "function_call_output.*exited with code 2"
+    found = order(make, "make schema.*call_id", "make generate", result)
+    assert found[-2:] == ["make generate", result]
 
 
 @proves("codex", "action")
-@pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
-def test_a_blocking_rule_refuses_its_call_once(sandbox, codex, allowed):
-    sandbox.configure(f"recall:\n  blocking: {str(allowed).lower()}\n  budgets:\n    start: 0\n")
+def test_a_blocking_rule_refuses_its_call_once(sandbox, codex):
+    sandbox.configure("recall:\n  blocking: true\n  budgets:\n    start: 0\n")
     codex.install("--trust-hooks")
     sandbox.wake_daemon()
     commit = shell(
@@ -168,31 +165,10 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, codex, allowed):
     ran = [
         e for e in turn.events if e["type"] == "item.completed" and e["item"]["type"] == "command_execution"
     ]
-    assert len(ran) == (1 if allowed else 2), "the first call is refused, the second runs"
+    assert len(ran) == 1, "the first call is refused, the second runs"
     assert not first.find("release manager")
     assert len(second.find("release manager")) == 1, "with the reason"
     assert len(third.find("release manager")) == 1, "said once"
-
-
-@proves("codex", "failure")
-def test_a_failing_command_gets_its_stored_fix_and_one_that_only_prints_the_error_does_not(
-    sandbox, at_the_moment
-):
-    error = "echo \"ModuleNotFoundError: No module named 'orders_schema'\""
-    sandbox.write("Makefile", f"schema:\n\t@{error} >&2; exit 1\n")
-    calls = (shell(error), shell("make schema"), Say(text="failed"))
-    sandbox.stub.script.append(Reply(when="step four", answers=calls))
-    sandbox.remember(FIX, kind="error_pattern")
-    at_the_moment.ask("go on with step four of the list")
-    before, after_echo, after_make = sandbox.stub.agent_requests
-    assert not before.find("make generate")
-    assert not after_echo.find("make generate"), "Codex tells of both calls in the same words"
-    assert len(after_make.find("make generate")) == 1
-    result = "function_call_output.*exited with code 2"
-    assert order(after_make, "make schema.*call_id", "make generate", result)[-2:] == [
-        "make generate",
-        result,
-    ]
 
 
 @proves("codex", "subagent")
@@ -215,6 +191,7 @@ def test_a_subagent_gets_the_rules_of_everybody_and_none_of_another_task(sandbox
     assert role_of(request, "short sentences") == "developer"
 
 
+@proves("codex", "on_demand")
 def test_as_installed_codex_asks_before_what_changes_memories_and_not_before_fetching_and_noting(
     sandbox, installed
 ):
@@ -223,13 +200,14 @@ def test_as_installed_codex_asks_before_what_changes_memories_and_not_before_fet
     calls = [
         CallTool(name=tool, namespace="mcp__tacit", input=given)
         for tool, given in (
-            ("memory_get", {"ids": [known]}), ("memory_add", note), ("memory_forget", {"id": known}),
+            ("memory_search", {"query": "how are credit cards charged"}), ("memory_get", {"ids": [known]}), ("memory_add", note), ("memory_forget", {"id": known}),
         )
     ]  # fmt: skip
     ready = shell("sleep 3")  # Codex asks the model before its servers have started
     sandbox.stub.script.append(Reply(when="look it up", answers=(ready, *calls, Say(text="found"))))
     installed.ask("look it up", options=("--sandbox", "workspace-write"))
-    _, got, added, forgotten = [turn.text for turn in newest(sandbox).turns if turn.role == "tool"]
+    _, searched, got, added, forgotten = [turn.text for turn in newest(sandbox).turns if turn.role == "tool"]
+    assert "Stripe Checkout" in searched
     assert "Stripe Checkout" in got
     assert "Stored as mem_" in added
     assert "requires approval" in forgotten

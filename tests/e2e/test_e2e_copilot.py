@@ -5,7 +5,6 @@ Every test has a machine of its own. What is asserted is what the model was sent
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import closing
 
@@ -96,56 +95,58 @@ def test_yes_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbo
         assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
 
 
-@proves("copilot", "action")
-def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, installed):
+@proves("copilot", "action", "failure")
+def test_each_call_gets_the_memory_for_it(sandbox, installed):
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
-    edit = {"path": str(file), "old_str": "sum(prices)", "new_str": "sum(prices, 0)"}
+    sandbox.write("Makefile", FAILING)
     script(
         sandbox,
         "step three",
         CallTool(name="view", input={"path": str(file)}),
-        CallTool(name="edit", input=edit),
-    )
+        CallTool(name="edit", input={"path": str(file), "old_str": "sum(prices)", "new_str": "sum(prices, 0)"}),
+        bash("git log --oneline -1"),
+        bash("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m x"),
+        bash("make schema"),
+        CallTool(name="edit", input={"path": str(sandbox.project / "app" / "ledger.py"), "old_str": "a", "new_str": "b"}),
+    )  # fmt: skip
+    fix = "`ENOENT: no such file or directory, open app/ledger.py` means that `make ledger` has not been run."
     with installed.session() as session:
         session.ask("hello")
         sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
+        rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
+        sandbox.remember(rule, kind="preference", when="commit, about:commit message")
+        sandbox.remember(FIX, kind="error_pattern")
+        sandbox.remember(fix, kind="error_pattern")
         sandbox.stub.clear()
         assert session.ask("go on with step three of the list").text.endswith("done")
-    asked_first, before_edit, last = sandbox.stub.agent_requests
-    assert not asked_first.find("integer cents")
+    asked, before_edit, edited, log, commit, make, missing = sandbox.stub.agent_requests
+
+    assert not asked.find("integer cents")
     place = place_of(before_edit, "integer cents")
     assert "Additional guidance from postToolUse hooks" in place.text, "it stands in the result of the call"
     words = [
         place.text if place.text in ("view", "edit") else "rule"
-        for place in find_places(last.body["messages"], r"^view$|integer cents|^edit$")
+        for place in find_places(edited.body["messages"], r"^view$|integer cents|^edit$")
     ]
     assert words == ["view", "rule", "edit"]
     assert "sum(prices, 0)" in file.read_text()
 
+    assert not log.find("ORD-12"), "looking at the log is no commit"
+    assert len(commit.find("ORD-12")) == 1
+
+    assert not commit.find("make generate")
+    place = place_of(make, "make generate")
+    assert place.text.index("orders_schema") < place.offset, "behind the error, in the result"
+
+    assert not make.find("make ledger")
+    place = place_of(missing, "make ledger")
+    assert "postToolUseFailure" in place.text, "a tool that fails by itself"
+    assert place.path.startswith(f"messages[{len(missing.messages) - 1}]"), "a message behind the result"
+
 
 @proves("copilot", "action")
-def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, installed):
-    rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
-    identity = "-c user.name=a -c user.email=a@localhost"
-    script(
-        sandbox, "step five", bash("git log --oneline -1"), bash(f"git {identity} commit --allow-empty -m x")
-    )
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(rule, kind="preference", when="commit, about:commit message")
-        sandbox.stub.clear()
-        session.ask("go on with step five of the list")
-    asked, after_log, after_commit = sandbox.stub.agent_requests
-    assert not asked.find("ORD-12")
-    assert not after_log.find("ORD-12"), "looking at the log is no commit"
-    assert len(after_commit.find("ORD-12")) == 1
-
-
-@pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
-@proves("copilot", "action")
-def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
-    if allowed:
-        (sandbox.tacit_home / "config.yaml").write_text("recall:\n  blocking: true\n", "utf-8")
+def test_a_blocking_rule_refuses_its_call_once(sandbox, installed):
+    (sandbox.tacit_home / "config.yaml").write_text("recall:\n  blocking: true\n", "utf-8")
     commit = bash("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release")
     script(sandbox, "step seven", commit, commit)
     rule = "Nobody commits during the freeze without asking the release manager."
@@ -156,44 +157,11 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
         session.ask("go on with step seven of the list")
     first, second, third = sandbox.stub.agent_requests
     commits = (sandbox.project / ".git" / "logs" / "HEAD").read_text("utf-8").count("release")
-    assert commits == (1 if allowed else 2), "the first call is refused, the second runs"
+    assert commits == 1, "the first call is refused, the second runs"
     assert not first.find("release manager")
     place = place_of(second, "release manager")
-    assert place.text.startswith("Denied by preToolUse hook") == allowed
+    assert place.text.startswith("Denied by preToolUse hook")
     assert len(third.find("release manager")) == 1, "said once"
-
-
-@proves("copilot", "failure")
-def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
-    sandbox.write("Makefile", FAILING)
-    script(sandbox, "step four", bash("make schema"))
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(FIX, kind="error_pattern")
-        sandbox.stub.clear()
-        session.ask("go on with step four of the list")
-    before, after = sandbox.stub.agent_requests
-    assert not before.find("make generate")
-    place = place_of(after, "make generate")
-    assert place.text.index("orders_schema") < place.offset, "behind the error, in the result"
-
-
-@proves("copilot", "failure")
-def test_a_tool_that_fails_by_itself_gets_its_stored_fix(sandbox, installed):
-    missing = sandbox.project / "app" / "ledger.py"
-    edit = {"path": str(missing), "old_str": "a", "new_str": "b"}
-    script(sandbox, "step eight", CallTool(name="edit", input=edit))
-    fix = "`ENOENT: no such file or directory, open app/ledger.py` means that `make ledger` has not been run."
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(fix, kind="error_pattern")
-        sandbox.stub.clear()
-        session.ask("go on with step eight of the list")
-    before, after = sandbox.stub.agent_requests
-    assert not before.find("make ledger")
-    place = place_of(after, "make ledger")
-    assert "postToolUseFailure" in place.text
-    assert place.path.startswith(f"messages[{len(after.messages) - 1}]"), "a message behind the result"
 
 
 @proves("copilot", "compaction")
@@ -363,22 +331,6 @@ def test_as_installed_copilot_fetches_and_asks_before_it_notes(sandbox, installe
     got, refused = [turn.text for turn in newest(sandbox).turns if turn.role == "tool"]
     assert "Stripe Checkout" in got
     assert "Permission denied" in refused
-
-
-def test_doctor_proves_the_path_and_sees_a_dead_one(sandbox, installed, report):
-    found = proof(sandbox.tacit("doctor", "copilot", "--json"))
-    assert found["state"] == "ok"
-    report("doctor copilot", found["detail"])
-    launcher = sandbox.tacit_home / "bin" / "tacit-hook"
-    launcher.write_text("#!/bin/sh\ncat >/dev/null\nexit 0\n")
-    finished = sandbox.tacit("doctor", "copilot", "--json", check=False)
-    assert finished.returncode == 10
-    assert "without the memory" in proof(finished)["advice"]
-
-
-def proof(finished) -> dict[str, str]:
-    findings = json.loads(finished.stdout)["findings"]
-    return next(each for each in findings if each["name"] == "copilot proof")
 
 
 def test_uninstall_gives_the_very_bytes_back_and_nothing_runs(sandbox, copilot):

@@ -11,11 +11,9 @@ import time
 
 import pytest
 
-from e2e.drivers.clients import require_client
 from e2e.drivers.gemini import OWN_SETTINGS, parts
 from e2e.drivers.prefix import compare_prefixes
 from e2e.host_matrix import proves
-from tacit.hosts.probe import gemini as gemini_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
 
 pytestmark = pytest.mark.e2e
@@ -53,8 +51,11 @@ def shell(command: str) -> CallTool:
 
 
 @proves("gemini", "start")
-def test_the_start_block_stands_behind_the_first_prompt_and_nothing_before_it(sandbox, installed, report):
-    sandbox.remember(LINT, kind="preference")
+def test_a_rule_stated_in_one_session_stands_behind_the_first_prompt_of_the_next(sandbox, installed, report):
+    installed.ask("Remember that we always run `make lint` before committing.")
+    assert not newest(sandbox).find(BLOCK)
+    assert any("make lint" in text for text in sandbox.wait_for_memory("make lint"))
+    sandbox.stub.clear()
     turn = installed.ask("hello")
     (request,) = sandbox.stub.agent_requests
     last = parts(request.messages[-1])
@@ -64,15 +65,6 @@ def test_the_start_block_stands_behind_the_first_prompt_and_nothing_before_it(sa
     assert re.match(rf"<hook_context>{BLOCK}[^&]*start", last[-1])
     assert len(request.find("make lint")) == 1
     report("gemini turn with Tacit", f"{turn.took_ms:.0f} ms")
-
-
-def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox, installed):
-    installed.ask("Remember that we always run `make lint` before committing.")
-    assert not newest(sandbox).find(BLOCK)
-    assert any("make lint" in text for text in sandbox.wait_for_memory("make lint"))
-    sandbox.stub.clear()
-    installed.ask("hello")
-    assert len(newest(sandbox).find("make lint")) == 1
 
 
 @proves("gemini", "prompt")
@@ -90,59 +82,57 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
     assert len(request.find("Stripe Checkout")) == 1
 
 
-@proves("gemini", "action")
-def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, silent_start):
+@proves("gemini", "action", "failure", "on_demand")
+def test_each_call_gets_the_memory_for_it_and_the_tools_of_the_server_answer(sandbox, silent_start):
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
+    sandbox.write("Makefile", MAKEFILE)
     edit = {
         "file_path": str(file), "old_string": "sum(prices)", "new_string": "sum(prices, 0)", "instruction": "add a start",
     }  # fmt: skip
-    read = CallTool(name="read_file", input={"file_path": str(file)})
-    answers = (read, CallTool(name="replace", input=edit), Say(text="edited"))
+    answers = (
+        CallTool(name="read_file", input={"file_path": str(file)}),
+        CallTool(name="replace", input=edit),
+        shell("git status --short"),
+        shell("git commit -m x"),  # there is nothing to commit
+        shell("make schema"),
+        CallTool(name="mcp_tacit_memory_search", input={"query": "card form for payments"}),
+        Say(text="done"),
+    )
     sandbox.stub.script.append(Reply(when="step three", answers=answers))
     sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
-    assert silent_start.ask("go on with step three of the list").text == "edited"
-    asked_first, before_edit, last = sandbox.stub.agent_requests
-    assert not asked_first.find("integer cents")
-    assert before_edit.find("integer cents"), "the rule has to be there when the model writes its edit"
-    said = [part for content in last.messages for part in parts(content)]
+    rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
+    sandbox.remember(rule, kind="preference", when="commit, about:commit message")
+    sandbox.remember(FIX, kind="error_pattern")
+    sandbox.remember(CHECKOUT, kind="decision")
+    assert silent_start.ask("go on with step three of the list").text == "done"
+    asked, read, _, status, commit, make, found = sandbox.stub.agent_requests
+
+    assert not asked.find("integer cents")
+    assert read.find("integer cents"), "the rule has to be there when the model writes its edit"
+    said = [part for content in found.messages for part in parts(content)]
     at = next(number for number, part in enumerate(said) if "integer cents" in part)
     assert said[at - 1] == "call read_file"
     assert "return sum(prices)" in said[at].partition("<hook_context>")[0], "behind what the call read"
     assert said[at + 1] == "call replace"
-    assert len(last.find("integer cents")) == 1
+    assert len(found.find("integer cents")) == 1
     assert "sum(prices, 0)" in file.read_text()
 
-
-@proves("gemini", "action")
-def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, silent_start):
-    rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
-    calls = (shell("git status --short"), shell("git commit -m x"))  # there is nothing to commit
-    sandbox.stub.script.append(Reply(when="step five", answers=(*calls, Say(text="done"))))
-    sandbox.remember(rule, kind="preference", when="commit, about:commit message")
-    silent_start.ask("go on with step five of the list")
-    asked, after_status, after_commit = sandbox.stub.agent_requests
-    assert not asked.find("ORD-12")
-    assert not after_status.find("ORD-12"), "looking at the state is no commit"
-    assert len(after_commit.find("ORD-12")) == 1
-    (output,) = parts(after_commit.messages[-1])
+    assert not status.find("ORD-12"), "looking at the state is no commit"
+    assert len(commit.find("ORD-12")) == 1
+    (output,) = parts(commit.messages[-1])
     said, _, given = output.partition("<hook_context>")
     assert "Exit Code: " in said
     assert "ORD-12" in given, "it was chosen before the call, and reaches the model together with its result"
 
-
-@proves("gemini", "failure")
-def test_a_failing_command_gets_its_stored_fix(sandbox, silent_start):
-    sandbox.write("Makefile", MAKEFILE)
-    sandbox.stub.script.append(Reply(when="step four", answers=(shell("make schema"), Say(text="failed"))))
-    sandbox.remember(FIX, kind="error_pattern")
-    silent_start.ask("go on with step four of the list")
-    before, after = sandbox.stub.agent_requests
-    assert not before.find("make generate")
-    assert len(after.find("make generate")) == 1
-    (output,) = parts(after.messages[-1])
+    assert not commit.find("make generate")
+    assert len(make.find("make generate")) == 1
+    (output,) = parts(make.messages[-1])
     said, _, given = output.partition("<hook_context>")
     assert "Exit Code: 2" in said
     assert "make generate" in given
+
+    assert asked.find("^mcp_tacit_memory_search$")
+    assert "Stripe Checkout" in parts(found.messages[-1])[0]
 
 
 @proves("gemini", "failure")
@@ -159,10 +149,9 @@ def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_do
     assert "make rates" in parts(after_success.messages[-1])[0]
 
 
-@pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
 @proves("gemini", "action")
-def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
-    sandbox.configure(NO_START + (f"  blocking: {str(allowed).lower()}\n"))
+def test_a_blocking_rule_refuses_its_call_once(sandbox, installed):
+    sandbox.configure(NO_START + "  blocking: true\n")
     commit = shell("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release")
     sandbox.stub.script.append(Reply(when="step seven", answers=(commit, commit, Say(text="done"))))
     rule = "Nobody commits during the freeze without asking the release manager."
@@ -170,7 +159,7 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
     installed.ask("go on with step seven of the list")
     asked, second, third = sandbox.stub.agent_requests
     commits = (sandbox.project / ".git" / "logs" / "HEAD").read_text("utf-8").count("release")
-    assert commits == (1 if allowed else 2), "the first call is refused, the second runs"
+    assert commits == 1, "the first call is refused, the second runs"
     assert not asked.find("release manager")
     assert len(second.find("release manager")) == 1, "with the reason"
     assert len(third.find("release manager")) == 1, "said once"
@@ -202,10 +191,8 @@ def test_on_a_terminal_a_start_a_compression_and_a_cleared_session_get_the_conte
     with installed.terminal() as terminal:
         for line, held in (
             ("hello there", 1),
-            ("and on", 1),  # in the history
             ("/compress", None),
             ("go on", 1),
-            ("and further", 1),
             ("/clear", None),
             ("hello again", 1),
         ):
@@ -344,31 +331,6 @@ def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier_onc
     assert len(newest(sandbox).find("make lint")) == 1, "the daemon was told that the session has it"
 
 
-def test_a_damaged_database_harms_no_turn(sandbox, installed):
-    sandbox.remember(LINT, kind="preference")
-    database = sandbox.tacit_home / "tacit.db"
-    for side in ("-wal", "-shm"):
-        database.with_name(database.name + side).unlink(missing_ok=True)
-    database.write_bytes(b"not a database " * 4096)
-    assert installed.ask("hello STUB_TEXT fine").text == "fine"
-
-
-def test_the_probe_of_doctor_finds_its_nonce_with_the_real_client(sandbox, installed, report):
-    from tacit.model.scope import UNIVERSAL
-
-    nonce = "nonce7c31e8"
-    sandbox.remember(f"The release word is {nonce}.", kind="preference", when="always", scope=UNIVERSAL)
-    result = gemini_probe.probe(
-        require_client("gemini"),
-        settings=installed.settings,
-        tacit_home=sandbox.tacit_home,
-        nonce=nonce,
-        launcher=sandbox.tacit_home / "bin" / "tacit-hook",
-    )
-    report("probe of Gemini CLI", f"{result.took_ms:.0f} ms at {result.where}")
-    assert result.ok, f"{result.advice}\n{result.output_end}"
-
-
 def test_doctor_proves_the_installation_and_names_hooks_that_are_switched_off(sandbox, installed, report):
     finished = sandbox.tacit("doctor", "gemini", "--json")
     proof = _finding(finished, "gemini proof")
@@ -384,16 +346,14 @@ def test_doctor_proves_the_installation_and_names_hooks_that_are_switched_off(sa
     assert _finding(finished, "gemini proof")["state"] == "fail"
 
 
-@pytest.mark.parametrize("in_project", [False, True], ids=["for the person", "for the project"])
-def test_uninstall_leaves_the_settings_as_they_were_and_nothing_that_runs(sandbox, gemini, in_project):
-    how = ("--project",) if in_project else ()
+def test_uninstall_leaves_the_settings_as_they_were_and_nothing_that_runs(sandbox, gemini):
     before = gemini.settings.read_bytes()
-    gemini.install(*how)
+    gemini.install("--project")
     sandbox.remember(LINT, kind="preference")
     sandbox.wake_daemon()
     gemini.ask("hello")
     assert len(newest(sandbox).find("make lint")) == 1
-    sandbox.tacit("uninstall", "gemini", "--yes", *how)
+    sandbox.tacit("uninstall", "gemini", "--yes", "--project")
     assert gemini.settings.read_bytes() == before
     assert not (sandbox.project / ".gemini").exists()
     sandbox.stub.clear()

@@ -156,7 +156,6 @@ def visit(page: Page, path: str, *, still_ms: int = 200) -> None:
 # a combobox scrolls with its arrow keys, so it needs no place in the order of Tab.
 _EVERY_RULE = "{ resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } }"
 _COLOR_RULES = "{ resultTypes: ['violations'], runOnly: ['color-contrast', 'link-in-text-block'] }"
-_LAYOUT_RULES = _COLOR_RULES.replace("]", ", 'target-size', 'scrollable-region-focusable', 'region']")
 _REPEATED = "main :is(li, tr):nth-child(n + 13)"
 """Of long lists the first twelve rows are looked at: the others are drawn by the same code."""
 _EXCEPT = (
@@ -211,11 +210,11 @@ class Looked:
             page.set_viewport_size(size)
             settle(page, still_ms=0)
             place = f"{name} at {size['width']}"
-            # Between a wide window and a phone the same things stand elsewhere.
-            if found := findings(page, inside=inside, rules=_LAYOUT_RULES if size is TABLET else _EVERY_RULE):
+            # Between a wide window and a phone the same things stand elsewhere, and only have to fit.
+            if size is not TABLET and (found := findings(page, inside=inside)):
                 self.light[place] = found
-            # What is said and how it is reached does not depend on colors.
-            if found := findings(page, inside=inside, rules=_COLOR_RULES, dark=True):
+            # What is said and how it is reached does not depend on colors, and colors do not on the width.
+            if size is WIDE and (found := findings(page, inside=inside, rules=_COLOR_RULES, dark=True)):
                 self.dark[place] = found
             if (width := page.evaluate("document.documentElement.scrollWidth")) > size["width"]:
                 self.sideways[place] = width
