@@ -163,8 +163,10 @@ class Engine:
             changed=self._starts.drop,
         )
         self.working = self._writing.working
+        self.nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.tokens)
         self.agents = AgentTools(
             parts,
+            nudges=self.nudges,
             projects=self._projects,
             sessions=self._sessions,
             pipeline=self._pipeline,
@@ -172,7 +174,6 @@ class Engine:
             settings_at=self._settings_at,
             changed=self._starts.drop,
         )
-        self.nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.tokens)
         self._learning = Learning(
             parts=parts,
             projects=self._projects,
@@ -417,6 +418,7 @@ class Engine:
         held: Sequence[str] = (),
         speaker: Speaker = Speaker.USER,
         ahead: HostCapabilities | None = None,
+        settles_for: str | None = "",
     ) -> Recalled:
         """Answer a question, as any surface would.
 
@@ -436,6 +438,8 @@ class Engine:
             speaker: who asks; only the user is shown what is restricted, or what was stated for a session alone.
             ahead: the answer is for a later moment on a host with these capabilities, when another branch may be checked out; it is within the
                 caps of the host and holds nothing that is bound to a branch.
+            settles_for: the host whose agent reads the block and may settle which of two memories holds; None = an agent that called a
+                tool of ours, "" = nobody.
         """
         log = StageLog()
         settings = self._settings_at(cwd, agent)
@@ -470,6 +474,7 @@ class Engine:
             usage=use_counts(self._store),
             cap_chars=ahead.cap_chars if ahead else 0,
             fits=ahead.holds if ahead else lambda _text: True,
+            settles=None if settles_for == "" else self.nudges.settles(settings.recall, settles_for),
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
         pipeline = self._pipeline if as_of_ms is None else self._writing().as_of(query, as_of_ms)
@@ -563,8 +568,10 @@ class Engine:
         return self.recall("", cwd=cwd, surface=Surface.START, store_trace=False).block
 
     def context_answer(self, cwd: str) -> ContextAnswer:
-        """The same for a reader who may act on its memories: its lines end with their ids."""
-        recalled = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False)
+        """The same for an agent, which may act on its memories: its lines end with their ids."""
+        recalled = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False, settles_for=None)
+        if (session := self.agents.queries.only_session(cwd)) is not None:
+            self.nudges.pairs_shown(recalled.pack, session)
         settings = self._settings_at(cwd)
         clean = self._parts.redactor.cleaner(settings)
         layout = LAYOUTS[settings.recall.render].at(Surface.START)
@@ -1076,6 +1083,7 @@ class Engine:
             store_trace=False,
             adjust=lambda settings: _with_start_budget(settings, left),
             ahead=self._host(host).capabilities.besides(line),
+            settles_for=host,
         )
         return self.nudges.with_line(recalled.block, line)
 

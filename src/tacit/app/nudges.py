@@ -11,15 +11,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tacit.config.settings import Offer, RecallSettings
-from tacit.model.pack import Block, Surface
+from tacit.model.memory import Relation
+from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
-from tacit.model.session import SessionState
+from tacit.model.session import SessionKey, SessionState
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.ports.store import Store
 from tacit.recall.render import frame_text
 from tacit.recall.stage import Outcome
-from tacit.state.registry import TOOLS_LISTED
+from tacit.state.registry import PAIRS_SHOWN, TOOLS_LISTED
 
 START_LINE = "What is settled here can be kept for later sessions with memory_add."
 NUDGE = "The user's last messages may hold something for later sessions; if so, store it with memory_add."
@@ -30,11 +31,18 @@ NUDGED = frozenset({Surface.PROMPT, Surface.COMPACTION})
 """Surfaces of a block that may carry a reminder."""
 EVERY = 5
 """Messages of the user from a note, or a reminder, to the next reminder."""
+SESSIONS_TO_SETTLE = 3
+"""Sessions that are told of two memories that may not both hold; then the user is asked, or nobody."""
 KNOWN_FOR_MS = 30 * 86_400_000
 """How long a host counts as one that has our tools after it listed them."""
 _RENEWED_MS = 86_400_000
 _KEPT = 50
 """Reminders that a session's record keeps."""
+
+
+def pair_key(pair: Relation) -> str:
+    """The name under which the sessions that were told of a pair are counted."""
+    return f"{min(pair.source_id, pair.target_id)} {max(pair.source_id, pair.target_id)}"
 
 
 class Nudges:
@@ -116,6 +124,27 @@ class Nudges:
         if not sentence or not line:
             return block
         return replace(block, text=f"{head}\n{sentence}\n{foot}", tokens=block.tokens + self.cost(sentence))
+
+    def settles(self, settings: RecallSettings, host: str | None) -> Callable[[Relation], bool] | None:
+        """Of a pair that may not both hold, whether an agent of `host` (None = one that called a tool of ours) may be told; None = none may."""
+        offer = settings.tell_memory_add
+        if settings.shadow or not (offer != "off" if host is None else self.offers(offer, host)):
+            return None
+        shown = PAIRS_SHOWN.read(self._store)
+        return lambda pair: len(shown.get(pair_key(pair), ())) < SESSIONS_TO_SETTLE
+
+    def pairs_shown(self, pack: Pack, session: SessionKey) -> None:
+        """Note that a session was told of the pairs of a block; each session counts once."""
+        keys = [f"{min(pair.first, pair.second)} {max(pair.first, pair.second)}" for pair in pack.shown_pairs]
+        before = PAIRS_SHOWN.read(self._store) if keys else {}
+        told = {
+            key: (*before.get(key, ()), str(session))
+            for key in keys
+            if str(session) not in before.get(key, ())
+        }
+        if told:
+            kept = {key: sessions for key, sessions in before.items() if key not in told}
+            self._store.apply((), values=PAIRS_SHOWN.change({**kept, **told}))
 
     def offers(self, offer: Offer, host: str) -> bool:
         """Whether a setting lets an agent of `host` be told; `auto` = where it listed our tools lately."""

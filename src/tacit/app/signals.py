@@ -539,6 +539,7 @@ class SignalHandler:
             changed=self._changed_since(before, outcome.kept.scope) if before else None,
             told=self._told(before or state.start_pack, state, settings, outcome.kept.scope),
             window=ledger.held(state, reinject_after=again),
+            settles=self._nudges.settles(settings.recall, state.key.host),
         )
         context = self._with_other_evidence(context, state, settings, project, at_ms=outcome.kept.at_ms)
         delivered, trace = self._pipeline.run(
@@ -553,6 +554,7 @@ class SignalHandler:
         state = ledger.record(
             state, items=delivered.pack.given, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
         )  # fmt: skip
+        self._nudges.pairs_shown(delivered.pack, state.key)
         if delivered.pack.offered:
             state = replace(state, offered=tuple(dict.fromkeys((*state.offered, *delivered.pack.offered))))
         state = _with_start_pack(signal, state, before, surface, outcome.kept, change=change)

@@ -44,6 +44,12 @@ _CANDIDATES = 8
 _TRIES = 5
 _RELATED = 8
 _MOST_NEAR = 4
+_MOST_RIVALS = 3
+"""Nearest statements that are looked at for one that a new statement may disagree with."""
+LEAST_COSINE, LEAST_APART = 0.5, 0.25
+"""Two statements may disagree if their cosine is at least the first, and they stand out from what else is near to them by the second."""
+_LOCAL, _USUAL_COSINE = 5, 0.45
+"""So many neighbors tell how near to others a statement is; in a store of fewer, each one missing counts as this near."""
 
 Item = Memory | Change
 """A memory to reconcile, or a change that is decided already."""
@@ -330,11 +336,12 @@ class Reconciler:
                     kinds=self._kinds,
                     counted=stated,
                 )
-                links += _near_links(change, near, near_cosine)
+                links += [*_near_links(change, near, near_cosine), *self._rivals(change, near, vectors)]
                 if stated_id := _holder(change):
                     stated.add(stated_id)
             else:
                 change = with_copies_ended(item, near)
+                links += self._rivals(change, near, vectors)
             match change:
                 case Add() | Merge() | Contradict() | Edit():
                     current[change.memory.id] = change.memory
@@ -409,6 +416,62 @@ class Reconciler:
             near.append(Neighbor(memory=other, cosine=cosine))
         return near
 
+    def _rivals(
+        self, change: Change, neighbours: Sequence[Neighbor], vectors: _VectorCache
+    ) -> list[Relation]:
+        """The one stored statement that a new one may disagree with, if there is one: near to it, and much nearer than either is to others.
+
+        2 cos(x, y) - r(x) - r(y) with r the mean cosine of the nearest others (cross-domain similarity local scaling; Conneau et al.,
+        ICLR 2018), because no cosine alone tells two statements about one thing from two about one subject. What one session or one
+        file says together disagrees no more than its speaker does.
+        """
+        ended = _ended([change])
+        if not isinstance(change, Add | Supersede | Contradict) or not self._states(change.memory):
+            return []
+        memory, contested = (
+            change.memory,
+            set(change.further) if isinstance(change, Contradict) else set[str](),
+        )
+        if isinstance(change, Contradict):
+            contested.add(change.other_id)
+        elif isinstance(change, Supersede):
+            contested.update(change.contested)
+        near = sorted((-n.cosine, n.memory.id, n.memory) for n in neighbours if n.memory.id not in ended)
+        cosines = [-cosine for cosine, _, _ in near]
+        rivals: list[tuple[float, str]] = []
+        for at, (negative, name, other) in enumerate(near[:_MOST_RIVALS]):
+            cosine = -negative
+            if (
+                cosine < LEAST_COSINE
+                or name in contested
+                or not self._states(other)
+                or not _apart(memory, other)
+            ):
+                continue
+            score = 2 * cosine - _local(cosines[:at] + cosines[at + 1 :]) - self._density(other, vectors)
+            if score >= LEAST_APART:
+                rivals.append((-min(0.99, round(score, 3)), name))
+        return [
+            Relation(source_id=memory.id, target_id=name, type="contradicts", weight=-score)
+            for score, name in sorted(rivals)[:1]
+        ]
+
+    def _states(self, memory: Memory) -> bool:
+        """Whether a memory says something that another one may disagree with: an episode does not, nor what describes one thing beside others."""
+        kind = self._kinds.of_stored(memory.kind)
+        return _relatable(memory) and not (kind.episodic or kind.separate)
+
+    def _density(self, memory: Memory, vectors: _VectorCache) -> float:
+        """The mean cosine of a stored memory with the ones nearest to it."""
+        scope, identity = ScopeFilter.compared_with(memory.scope), self._embedder.identity
+        vector = vectors.get(memory.content)
+        if vector is None:
+            vector = self._store.get_vectors([memory.id], scope=scope, identity=identity).get(memory.id)
+        if vector is None:
+            return 1.0
+        hits = self._store.search.semantic(vector, identity=identity, scope=scope, limit=_LOCAL + 1).hits
+        return _local([hit.score for hit in hits if hit.memory_id != memory.id])
+
     def _vector_of(self, memory: Memory, vectors: _VectorCache) -> Vectors | None:
         """Return the vector of a statement; None if there is none, or the embedder does not read its language."""
         return None if unread_language(self._embedder, memory.content) else vectors.get(memory.content)
@@ -435,6 +498,22 @@ def _near_links(change: Change, neighbours: Sequence[Neighbor], near_cosine: flo
         Relation(source_id=memory.id, target_id=name, type="related_to", weight=round(min(1.0, -share), 3))
         for share, name in nearest
     ]
+
+
+def _local(cosines: Sequence[float]) -> float:
+    """The mean of the first cosines, best first."""
+    found = list(cosines[:_LOCAL])
+    return (sum(found) + _USUAL_COSINE * (_LOCAL - len(found))) / _LOCAL
+
+
+def _apart(memory: Memory, other: Memory) -> bool:
+    """Whether two statements were made on different occasions, of the same place."""
+    mine, theirs = memory.provenance, other.provenance
+    together = mine.session_id and (mine.host, mine.session_id) == (theirs.host, theirs.session_id)
+    of_file = mine.read_from and mine.read_from == theirs.read_from
+    return (
+        memory.scope == other.scope and memory.branch_name == other.branch_name and not (together or of_file)
+    )
 
 
 def _near_share(memory: Memory, other: Memory) -> float:

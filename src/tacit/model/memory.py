@@ -182,6 +182,7 @@ def _day(number: int) -> str:
 class Validity:
     """The time in which the statement holds in the world, in milliseconds since the Unix epoch. Transaction time stands on the memory.
 
+    `superseded_by` of a memory that ended names what replaced it; of an active one, what ranks before it because an agent saw it hold.
     `valid_to_ms` None = still holds. The interval is half open: from <= t < to. `offset_ms` = how far the clock of whoever stated it was
     ahead of UTC, negative to the west. It is kept, so that a day stays the same day wherever and whenever it is read.
     """
@@ -290,6 +291,11 @@ class Memory:
                 raise InvalidInput(f"Memory {self.id}: {name} is {value}, must be between 0 and 1.")
 
     @property
+    def ranks_behind(self) -> str:
+        """The id of the memory that ranks before this one, which an agent saw hold instead; "" = none. Only the user's words would have ended it."""
+        return (self.validity.superseded_by or "") if self.status == "active" else ""
+
+    @property
     def newest_first(self) -> tuple[int, tuple[int, ...]]:
         """The key that puts the later of two otherwise equal memories first: by the time it was stated, then by id."""
         return (-(self.validity.valid_from_ms or self.created_at_ms), newest_id_first(self.id))
@@ -329,9 +335,23 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A typed, weighted edge from one memory to another."""
+    """A typed, weighted edge from one memory to another.
+
+    `contradicts` of weight 1 = somebody, or the words, said that the two may not both hold; of less = they are near, and nothing more is known;
+    of 0 = both hold, as somebody settled.
+    """
 
     source_id: str
     target_id: str
     type: RelationType
     weight: float = 1.0
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a question which of the two holds."""
+        return self.type == "contradicts" and self.weight >= 1
+
+    @property
+    def may_disagree(self) -> bool:
+        """Whether the two may not both hold, as far as anybody knows: it is a question, or they are near."""
+        return self.type == "contradicts" and self.weight > 0

@@ -43,6 +43,16 @@ class PackItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two memories that may not both hold, by id, with the short ids that the block names them by and the tokens of the line that says so."""
+
+    first: str
+    second: str
+    names: tuple[str, str]
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexLine:
     """A memory as it stands in the index: its headline behind a short id.
 
@@ -98,18 +108,28 @@ NO_INDEX = Index()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
-    """The memories chosen for a surface, in rendering order, and the index of the others. Empty = silence."""
+    """The memories chosen for a surface, in rendering order, and the index of the others. Empty = silence.
+
+    `pairs` are those that a line may speak of; it does where both memories are in the block.
+    """
 
     surface: Surface
     items: tuple[PackItem, ...] = ()
     budget_tokens: int = 0
     sections: Sections = NO_SECTIONS
     index: Index = NO_INDEX
+    pairs: tuple[Pair, ...] = ()
+
+    @property
+    def shown_pairs(self) -> tuple[Pair, ...]:
+        """The pairs of which both memories stand in the block."""
+        there = {line.candidate.memory.id for line in (*self.items, *self.index.lines)} if self.pairs else ()
+        return tuple(pair for pair in self.pairs if pair.first in there and pair.second in there)
 
     @property
     def tokens(self) -> int:
-        """Tokens of all items, sections and the index, without the frame of the block."""
-        lines = (*self.items, *self.index.lines)
+        """Tokens of all items, sections, pairs and the index, without the frame of the block."""
+        lines = (*self.items, *self.index.lines, *self.shown_pairs)
         return sum(line.tokens for line in lines) + self.sections.tokens + self.index.frame_tokens
 
     @property

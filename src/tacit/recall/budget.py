@@ -79,7 +79,8 @@ def budget(state: RecallState) -> Outcome[RecallState]:
     """The pack, as the layout fills it."""
     make = state.layout.pack or pack_greedily
     done = make(state)
-    return Outcome(kept=state.changed(pack=done.kept), drops=done.drops, facts=done.facts)
+    pack = replace(done.kept, pairs=state.pairs)
+    return Outcome(kept=state.changed(pack=pack), drops=done.drops, facts=done.facts)
 
 
 def pack_greedily(state: RecallState) -> Outcome[Pack]:

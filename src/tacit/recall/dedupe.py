@@ -1,6 +1,7 @@
 """Stage 7: nothing twice. In: candidates, what the session holds. Out: the rest, best first. Pure.
 
-Only the same statement is a copy: two that differ in a word both come, marked, so that the block shows them side by side.
+Only the same statement is a copy: two that differ in a word both come, marked, so that the block shows them side by side. Which two may not both
+hold is looked up in the store, where the write side noted it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tacit.model.evidence import NEAR, PINNED, Candidate
+from tacit.model.ids import SHORT_ID, short_ids
+from tacit.model.pack import Pair
 from tacit.model.trace import Drop, DropCause, DropReason
-from tacit.recall.stage import Outcome, RecallState, compared_text
+from tacit.recall.render import pair_line
+from tacit.recall.stage import Outcome, RecallState, Tools, compared_text
 from tacit.statements.near import near_groups
 from tacit.statements.same import canonical_text
+
+MOST_PAIRS = 4
+"""Lines of a block that say that two memories may not both hold."""
+MOST_COMPARED = 500
+"""So many of the first candidates are looked at for pairs: more do not fit a block."""
 
 
 def drop_known(state: RecallState) -> Outcome[RecallState]:
@@ -26,6 +35,40 @@ def drop_known(state: RecallState) -> Outcome[RecallState]:
             why_known[candidate.memory.id] = why
     done = dedupe(passed, in_context=why_known)
     return Outcome(kept=state.changed(fresh=_near_marked(done.kept)), drops=done.drops)
+
+
+def find_pairs(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """The pairs among what is fresh that may not both hold, likeliest first, with room for their lines in the budget.
+
+    A memory stands in one pair at most. None where the reader cannot settle them, or where one of the two ranks behind another already.
+    """
+    by_id = {candidate.memory.id: candidate.memory for candidate in (state.fresh or ())[:MOST_COMPARED]}
+    settles = state.context.settles
+    if settles is None or len(by_id) < 2 or not state.query.budget_tokens:
+        return Outcome(kept=state)
+    scope, paired, pairs = state.query.scope, set[str](), list[tuple[str, str]]()
+    edges = tools.store.relations(list(by_id), scope=scope)
+    for edge in sorted(edges, key=lambda edge: (-edge.weight, edge.source_id, edge.target_id)):
+        ends = edge.source_id, edge.target_id
+        if not edge.may_disagree or not by_id.keys() >= set(ends) or not paired.isdisjoint(ends):
+            continue
+        if any(by_id[end].ranks_behind for end in ends) or not settles(edge):
+            continue
+        first, second = sorted(ends, key=lambda end: by_id[end].newest_first)
+        pairs.append((first, second))
+        paired.update(ends)
+        if len(pairs) == MOST_PAIRS:
+            break
+    if not pairs:
+        return Outcome(kept=state)
+    names = short_ids(sorted(paired), among=tools.store.count_active(scope=scope))
+    cost = state.count(pair_line(("x" * SHORT_ID, "x" * SHORT_ID))) + 1
+    found = tuple(
+        Pair(first=first, second=second, names=(names[first], names[second]), tokens=cost)
+        for first, second in pairs
+    )
+    left = max(0, state.query.budget_tokens - sum(pair.tokens for pair in found))
+    return Outcome(kept=state.changed(pairs=found, query=replace(state.query, budget_tokens=left)))
 
 
 def _near_marked(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:

@@ -79,7 +79,9 @@ def cut(
     """Make the block of `pack`, whose text is `text`. Lines and memories are removed until it has at most `cap_chars` (0 = no cap) and `fits`."""
     drops: list[Drop] = []
     while (cap_chars and len(text) > cap_chars) or not fits(text):
-        if not pack.index.empty:
+        if pack.shown_pairs:
+            pack = replace(pack, pairs=pack.shown_pairs[:-1])
+        elif not pack.index.empty:
             pack = replace(pack, index=pack.index.without_last())
         elif pack.items:
             why = DropReason(cause=DropCause.HOST_CAP, bound=cap_chars)

@@ -28,7 +28,7 @@ from tacit.recall import on_demand
 from tacit.recall.answer_cut import cut_answer, order_answer
 from tacit.recall.ask_model.judging import ask_judge
 from tacit.recall.budget import budget
-from tacit.recall.dedupe import drop_known
+from tacit.recall.dedupe import drop_known, find_pairs
 from tacit.recall.deliver import deliver, render, trace_of
 from tacit.recall.freshness import FreshnessProbe, mark_unheard
 from tacit.recall.fuse import fuse
@@ -113,6 +113,7 @@ class RecallPipeline:
             ("guard", partial(add_pinned, tools)),
             ("dedupe", keep_changes),
             ("dedupe", drop_known),
+            ("dedupe", partial(find_pairs, tools)),
             ("budget", budget),
             ("budget", partial(index, tools)),
             ("render", render),

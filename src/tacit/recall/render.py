@@ -8,9 +8,10 @@ delimiters of the default block: by them capture knows our own words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from types import MappingProxyType
 
 from tacit.model.evidence import NEAR, Candidate, Freshness
 from tacit.model.ids import SHORT_ID
@@ -79,10 +80,11 @@ def _branch(candidate: Candidate) -> str:
 
 
 def mark_of(candidate: Candidate) -> str:
-    """A warning about a memory that is not confirmed, not synced, or ended, or whose files changed; "" for all others."""
+    """A warning about a memory that is not confirmed, not synced, or ended, that ranks behind another, or whose files changed; "" for all others."""
     memory = candidate.memory
     unheard = f", last synced {day(candidate.heard_at_ms)}" if candidate.heard_at_ms else ""
-    stale = f"{_STALE[candidate.freshness]}{_ended(memory)}{unheard}"
+    behind = ", the agent saw otherwise since" if memory.ranks_behind else ""
+    stale = f"{_STALE[candidate.freshness]}{behind}{_ended(memory)}{unheard}"
     return f", unconfirmed{stale}" if is_marked(memory) else stale
 
 
@@ -102,7 +104,7 @@ def _needs_day(candidate: Candidate) -> bool:
 
 
 def side_by_side(items: Iterable[PackItem]) -> tuple[PackItem, ...]:
-    """Return the items in their order, but each followed by those that say nearly the same, the newest of them first."""
+    """Return the items in their order, but each followed by those that say nearly the same, the newest of them first; what ranks behind another comes last."""
     items = tuple(items)
     groups = near_groups(tuple(compared_text(item.candidate) for item in items))
     if len(set(groups)) == len(groups):
@@ -113,7 +115,10 @@ def side_by_side(items: Iterable[PackItem]) -> tuple[PackItem, ...]:
     return tuple(
         item
         for group in of_group.values()
-        for item in sorted(group, key=lambda item: item.candidate.memory.newest_first)
+        for item in sorted(
+            group,
+            key=lambda item: (bool(item.candidate.memory.ranks_behind), item.candidate.memory.newest_first),
+        )
     )
 
 
@@ -201,6 +206,54 @@ def cleaned(pack: Pack, clean: Callable[[str], str]) -> Pack:
     return replace(pack, items=tuple(replace(item, text=clean(item.text)) for item in pack.items))
 
 
+def pair_line(names: tuple[str, str]) -> str:
+    """What stands below two memories that may not both hold, by their short ids."""
+    first, second = names
+    return (
+        f"  These two ({first}, {second}) may not both hold; if this session shows which, call memory_add with what holds,"
+        " replaces=[the other's id], and user_words if the user says so."
+    )
+
+
+def _together(ids: Sequence[str], links: Iterable[tuple[str, str]]) -> list[int]:
+    """Return the places of `ids` in order, but the second of each link directly behind its first one."""
+    place, order = {name: at for at, name in enumerate(ids)}, list(range(len(ids)))
+    for first, second in links:
+        if first in place and second in place:
+            order.remove(place[second])
+            order.insert(order.index(place[first]) + 1, place[second])
+    return order
+
+
+def _linked(pack: Pack) -> Pack:
+    """The pack with the memories of a pair side by side, and behind each what ranks behind it; in the index under the first one's topic."""
+    memories = [line.candidate.memory for line in (*pack.items, *pack.index.lines)]
+    links = [(memory.ranks_behind, memory.id) for memory in memories if memory.ranks_behind]
+    links += [(pair.first, pair.second) for pair in pack.shown_pairs]
+    if not links:
+        return pack
+    items, lines = pack.items, pack.index.lines
+    items = tuple(items[at] for at in _together([item.candidate.memory.id for item in items], links))
+    placed = [lines[at] for at in _together([line.candidate.memory.id for line in lines], links)]
+    first_of = {second: first for first, second in links}
+    for at, line in enumerate(placed[1:], start=1):
+        before = placed[at - 1]
+        if first_of.get(line.candidate.memory.id) == before.candidate.memory.id:
+            placed[at] = replace(line, topic=before.topic)
+    return replace(pack, items=items, index=replace(pack.index, lines=tuple(placed)))
+
+
+def _pair_lines(pack: Pack) -> dict[str, str]:
+    """What is said of each pair, by the id of the memory that it stands below: the second one, or the only one of the two that is whole."""
+    whole = {item.candidate.memory.id for item in pack.items}
+    return {
+        (pair.first if pair.first in whole and pair.second not in whole else pair.second): pair_line(
+            pair.names
+        )
+        for pair in pack.shown_pairs
+    }
+
+
 def id_suffix(memory_id: str) -> str:
     """What a line ends with where the reader may act on its memory."""
     return f" (id {memory_id[-SHORT_ID:]})"
@@ -229,8 +282,13 @@ def headline(memory: Memory, clean: Callable[[str], str] = lambda text: text) ->
     return clean(memory.headline) or headline_of(clean(memory.content))
 
 
-def index_lines(index: Index, clean: Callable[[str], str] = lambda text: text) -> list[str]:
-    """The lines of an index: what it is, the headlines under their topics, and what found no room."""
+def index_lines(
+    index: Index,
+    clean: Callable[[str], str] = lambda text: text,
+    *,
+    below: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
+    """The lines of an index: what it is, the headlines under their topics, `below` some of them a line by the memory's id, and what found no room."""
     lines: list[str] = []
     topic = None if any(line.topic for line in index.lines) else ""
     for line in index.lines:
@@ -238,6 +296,8 @@ def index_lines(index: Index, clean: Callable[[str], str] = lambda text: text) -
             topic = line.topic
             lines.append(f"{topic or OTHER_TOPIC}:")
         lines.append(index_line(line, clean))
+        if line.candidate.memory.id in below:
+            lines.append(below[line.candidate.memory.id])
     left = [f"{count} on {topic}" if topic else f"{count} others" for topic, count in index.left]
     last = [f"Not listed: {', '.join(left)}. memory_search finds them."] if left else []
     return [CHANGES_OPENING if index.delta else INDEX_OPENING, *lines, *last]
@@ -256,18 +316,24 @@ def renderer(
     """
 
     def render(pack: Pack) -> str:
-        text = layout.block(pack, kinds, clean)
+        pack = _linked(pack)
+        below = _pair_lines(pack)
+        text = _annotated(layout.block(pack, kinds, clean), pack, below)
         if not pack.index.empty:
             first, last = frame_text(pack.surface)
             block, _, foot = (text or f"{first}\n{last}").rpartition("\n")
-            text = "\n".join((block, *index_lines(pack.index, clean), foot))
-        if not (with_ids and text):
+            text = "\n".join((block, *index_lines(pack.index, clean, below=below), foot))
+        return text
+
+    def _annotated(text: str, pack: Pack, below: Mapping[str, str]) -> str:
+        if not text or not (with_ids or below):
             return text
-        suffixes: dict[str, list[str]] = {}
+        endings: dict[str, list[str]] = {}
         for item in pack.items:
-            line = layout.line_of(item, kinds, clean)
-            suffixes.setdefault(line, []).append(id_suffix(item.candidate.memory.id))
+            name = item.candidate.memory.id
+            ending = (id_suffix(name) if with_ids else "") + (f"\n{below[name]}" if name in below else "")
+            endings.setdefault(layout.line_of(item, kinds, clean), []).append(ending)
         lines = text.split("\n")
-        return "\n".join(line + suffixes[line].pop(0) if suffixes.get(line) else line for line in lines)
+        return "\n".join(line + endings[line].pop(0) if endings.get(line) else line for line in lines)
 
     return render

@@ -14,9 +14,9 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate, CosineReference, Ranking, Shortlist
 from tacit.model.kinds import DIGEST, Kind, KindRegistry
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, Relation
 from tacit.model.note import Note
-from tacit.model.pack import Block, Pack, PackItem, Surface
+from tacit.model.pack import Block, Pack, PackItem, Pair, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import Armed, SessionState
@@ -108,6 +108,7 @@ class Context:
         armed: what a model in the pause named, where it still holds.
         usage: over all sessions of the home, how many memories were given and used.
         judge: asks a model at the prompt; None = there is none, and the gate decides.
+        settles: of two memories that may not both hold, whether whoever reads the block may still settle which does; None = they cannot.
     """
 
     in_context: Callable[[Memory], DropReason | None] = field(default=lambda _memory: None)
@@ -133,6 +134,7 @@ class Context:
     armed: Armed | None = None
     usage: UseCounts = UseCounts()
     judge: Judge | None = None
+    settles: Callable[[Relation], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +199,7 @@ class RecallState:
         reached: of these, those that reach the floors and that a second-stage model kept.
         passed: of these, those that the guard let through.
         fresh: of these, those that the context does not hold.
+        pairs: of these, pairs that may not both hold.
         pack: what fits.
         text: the rendered pack.
         delivered: the block within all limits.
@@ -239,6 +242,7 @@ class RecallState:
     reached: Candidates | None = None
     passed: Candidates | None = None
     fresh: Candidates | None = None
+    pairs: tuple[Pair, ...] = ()
     pack: Pack | None = None
     text: str = ""
     delivered: Delivered | None = None

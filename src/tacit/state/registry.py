@@ -136,6 +136,15 @@ HOST_MEMORY: Final = NamedValue(
     retention=Retention.WORK,
 )
 """The notes that were read from a file of a host's own memory, by a hash of its key. Removed when the file is deleted."""
+PAIRS_SHOWN: Final = NamedValue(
+    prefix="pairs",
+    keyed_by=HOME,
+    codec=as_json(Mapping[str, tuple[str, ...]], empty=dict),
+    at_purge=AtPurge.KEEP,
+    words=False,
+    most=2000,
+)
+"""The sessions that were told of two memories that may not both hold, by the ids of both."""
 VERDICTS: Final = NamedValue(
     prefix="feedback/verdicts",
     keyed_by=HOME,

@@ -217,7 +217,7 @@ class LearnedReader:
         edges = [
             relation
             for relation in self._store.relations(live, scope=scope)
-            if relation.type == "contradicts" and relation.weight > 0
+            if relation.asks
         ]
         ends = {end for relation in edges for end in (relation.source_id, relation.target_id)}
         memories = {

@@ -185,7 +185,7 @@ class Review:
         ids = [
             edge.target_id if edge.source_id == memory.id else edge.source_id
             for edge in edges
-            if edge.type == "contradicts" and edge.weight > 0
+            if edge.asks
         ]
         return tuple(m for m in self._store.get(ids, scope=everything) if m.status in LIVE)
 

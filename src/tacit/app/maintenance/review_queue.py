@@ -155,7 +155,7 @@ class ReviewQueue:
             edges = [
                 relation
                 for relation in self._store.relations_of("contradicts", scope=scope)
-                if relation.weight > 0
+                if relation.asks
             ]
             ends = dict.fromkeys(
                 end for relation in edges for end in (relation.source_id, relation.target_id)

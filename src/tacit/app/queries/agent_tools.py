@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from threading import Lock
 
 from tacit.app.maintenance.lazy_writing import LazyWriting
+from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.queries.search import MemorySearch
@@ -128,12 +129,18 @@ class AgentTools:
         sessions: LiveSessions,
         pipeline: RecallPipeline,
         writing: LazyWriting,
+        nudges: Nudges,
         settings_at: Callable[[str], Settings],
         changed: Callable[[], None],
     ) -> None:
         """Work over one open store; `changed` is called when what is recalled has changed."""
         self.queries = SessionAnswers(
-            parts=parts, projects=projects, sessions=sessions, pipeline=pipeline, settings_at=settings_at
+            parts=parts,
+            projects=projects,
+            sessions=sessions,
+            pipeline=pipeline,
+            nudges=nudges,
+            settings_at=settings_at,
         )
         self._parts = parts
         self._store = parts.store

@@ -15,6 +15,7 @@ from functools import partial
 from threading import Lock
 from typing import Generic, TypeVar
 
+from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.redaction import Clean
@@ -156,12 +157,14 @@ class SessionAnswers:
         projects: Projects,
         sessions: LiveSessions,
         pipeline: RecallPipeline,
+        nudges: Nudges,
         settings_at: Callable[[str], Settings],
     ) -> None:
         self._parts = parts
         self._projects = projects
         self._sessions = sessions
         self._pipeline = pipeline
+        self._nudges = nudges
         self._settings_at = settings_at
         self._shared: AnswerCache[tuple[Delivered, Trace]] = AnswerCache(
             change=parts.store.change, clock=parts.clock
@@ -434,6 +437,7 @@ class SessionAnswers:
             log=log,
             in_context=selection,
             remaining_ms=_after_hooks if waits else _at_once,
+            settles=self._nudges.settles(recall, None),
         )
         return self._pipeline.run(query, settings=recall, context=context, trace_id="")
 
