@@ -210,8 +210,8 @@ def pair_line(names: tuple[str, str]) -> str:
     """What stands below two memories that may not both hold, by their short ids."""
     first, second = names
     return (
-        f"  These two ({first}, {second}) may not both hold; if this session shows which, call memory_add with what holds,"
-        " replaces=[the other's id], and user_words if the user says so."
+        f"  These two ({first}, {second}) may not both hold; if this session shows which, call memory_add with what holds and"
+        " replaces=[the other's id]; if the user says it, with user_words."
     )
 
 
@@ -243,15 +243,20 @@ def _linked(pack: Pack) -> Pack:
     return replace(pack, items=items, index=replace(pack.index, lines=tuple(placed)))
 
 
-def _pair_lines(pack: Pack) -> dict[str, str]:
-    """What is said of each pair, by the id of the memory that it stands below: the second one, or the only one of the two that is whole."""
+def _with_pairs(pack: Pack, clean: Callable[[str], str]) -> tuple[Pack, dict[str, str]]:
+    """The pack as it is written, and what stands below memories, by id: the lines of pairs, and the headline of one whose other memory is whole."""
+    pack = _linked(pack)
     whole = {item.candidate.memory.id for item in pack.items}
-    return {
-        (pair.first if pair.first in whole and pair.second not in whole else pair.second): pair_line(
-            pair.names
-        )
-        for pair in pack.shown_pairs
-    }
+    lines = {line.candidate.memory.id: line for line in pack.index.lines}
+    below: dict[str, str] = {}
+    for pair in pack.shown_pairs:
+        above, other = (pair.second, pair.first) if pair.second in whole else (pair.first, pair.second)
+        if above in whole and other in lines:
+            first, second = pair.names if above == pair.first else pair.names[::-1]
+            below[above] = f"- {index_line(lines.pop(other), clean)}\n{pair_line((first, second))}"
+        else:
+            below[pair.second] = pair_line(pair.names)
+    return replace(pack, index=replace(pack.index, lines=tuple(lines.values()))), below
 
 
 def id_suffix(memory_id: str) -> str:
@@ -316,8 +321,7 @@ def renderer(
     """
 
     def render(pack: Pack) -> str:
-        pack = _linked(pack)
-        below = _pair_lines(pack)
+        pack, below = _with_pairs(pack, clean)
         text = _annotated(layout.block(pack, kinds, clean), pack, below)
         if not pack.index.empty:
             first, last = frame_text(pack.surface)
