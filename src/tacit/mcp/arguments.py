@@ -108,7 +108,11 @@ class AddOne(Arguments):
     user_words: str | None = Field(
         default=None, description="If the user said it: their words from this conversation, verbatim"
     )
-    replaces: Words | None = Field(default=None, max_length=20, description="Ids of memories it replaces")
+    replaces: Words | None = Field(
+        default=None,
+        max_length=20,
+        description="Memories that it replaces: their ids, or their words as shown",
+    )
 
 
 class Update(Arguments):
