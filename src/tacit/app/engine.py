@@ -746,7 +746,8 @@ class Engine:
             prompts = self._sessions.typed(at_work) if at_work else ()
             # Only an agent in a session of a project has notes of its own; what any other program states waits.
             own = source == BY_TOOL and self._projects.of(cwd) is not None
-            noted = note_of(content, user_words, prompts, replaced=replaced, own_notes=own)
+            known = (*(old.content for old in replaced), *(self.agents.stated_beside(content, replaced)))
+            noted = note_of(content, user_words, prompts, replaced=replaced, known=known, own_notes=own)
             headline = fair_headline(headline or content, noted.content, prompts)
             content, tier, reason, ends = noted.content, noted.tier, noted.reason, noted.ends
             if self._noting_at(cwd) == "review":
@@ -785,7 +786,7 @@ class Engine:
 
         caller = Caller(cwd=cwd)
         return [
-            self.agents.seen(caller, name) if speaker is Speaker.AGENT else self.show(name) for name in names
+            self.agents.named(caller, name) if speaker is Speaker.AGENT else self.show(name) for name in names
         ]
 
     def refuse_note(self, cwd: str, session: SessionKey | None = None) -> None:

@@ -137,7 +137,9 @@ class Memories:
                 f"Nothing was stored: the statement {change_text(refused[0].reason)}.",
                 hint="Leave the secret out and say it again.",
             )
-        return tuple(_told(change, told) for change in changes) if told is not None else changes
+        if told is None:
+            return changes
+        return tuple(change if isinstance(change, Edit) else _told(change, told) for change in changes)
 
     def _require_known(self, place: Scope, project: ProjectRecord | None) -> None:
         """Refuse a scope whose project is not known; register `project`, the project of the folder, if the scope belongs to it.

@@ -197,6 +197,10 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
         _first(why.memory_ids), "; ".join(map(change_text, why.further))
     ),
     ChangeCause.SAID_TO_REPLACE: _about("said to replace"),
+    ChangeCause.SETTLED: lambda why: (
+        f"the agent saw that {_first(why.memory_ids)} holds"
+        + (f", which ranks first; this one stays, because {change_text(why.but)}" if why.but else "")
+    ),
     ChangeCause.CONFIRMED_BY_WORDS: lambda why: f"confirmed by the user's words: {_first(why.memory_ids)}",
     ChangeCause.OTHER_KIND: lambda why: f"says the same; a {', not a '.join(why.terms)}",
     ChangeCause.KEEPS_ITS_WORDS: lambda why: (

@@ -45,6 +45,8 @@ _NEGATIONS = frozenset((
     "stop", "nicht", "kein", "keine", "keinen", "keiner", "keinem", "nie", "niemals", "ohne", "nichts", "ne",
     "pas", "jamais", "sans", "aucun", "aucune", "rien", "plus", "nunca", "jamás", "sin", "não",
 ))  # fmt: skip
+_IN_PLACE_OF = frozenset(("instead", "than", "statt", "anstatt", "lieu"))
+_OPENS_WITH_NO = lazy_regex(r"^\W*(?:no+|nope|nah|nein|nee|non)\b[\s,.:!\u2026-]*", re.IGNORECASE)
 _DO_NOT_FORGET = lazy_regex(
     r"\b(?:(?:do not|don['\u2019]?t|never) forget|vergiss (?:bitte )?nicht|n['\u2019]oublie(?:z)? (?:pas|jamais))\b",
     re.IGNORECASE,
@@ -231,6 +233,41 @@ def gives_new_value(sentences: Sequence[str], memory: str) -> bool:
     return False
 
 
+def says_which(prompts: Sequence[str], *, holds: str, ends: str) -> str:
+    """Return the sentence in which the user typed which of two statements holds; "" = they typed none.
+
+    They mean it, and it says what only that one says, or asks for the end of the other one, or gives it a new value in so many words. A single
+    plain word that only one of the two has proves nothing without a word that both have.
+    """
+    kept, over = _content(holds), _content(ends)
+    values = {statement_stem(word) for word in _values(holds)}
+    for number, prompt in enumerate(prompts):
+        sentences = spoken_sentences(prompt)
+        for at, sentence in enumerate(sentences):
+            text = _OPENS_WITH_NO.sub("", sentence.text)
+            if why_not_meant(sentences, at, quoted=text, clause=text) or taken_back_later(
+                text, prompts[number + 1 :], alone=len(sentences) == 1
+            ):
+                continue
+            new, old = _affirmed(text, kept - over), _affirmed(text, over - kept)
+            changes = bool(_CHANGES.search(text) or _ENDS.search(text))
+            tells = new & values or len(new) >= LEAST_SHARED or (new and _content(text) & kept & over)
+            if (tells and (changes or not old)) or (not old and asks_to_end((text,), ends)):
+                return sentence.text
+    return ""
+
+
+def _affirmed(text: str, stems: frozenset[str]) -> frozenset[str]:
+    """Those of the stems that a text has without a denial right before them."""
+    tokens = _tokens(text)
+    return frozenset(
+        stem
+        for at, token in enumerate(tokens)
+        if (stem := statement_stem(token)) in stems
+        and not any(word in _NEGATIONS or word in _IN_PLACE_OF for word in tokens[max(0, at - 3) : at])
+    )
+
+
 def _first_failure(sentences: Sequence[Sentence], covered: Sequence[int], quoted: str) -> Failed:
     """The first test that one of the covered sentences fails; "" = none does."""
     words = _tokens(quoted)
@@ -363,6 +400,7 @@ def note_of(
     prompts: Sequence[str],
     *,
     replaced: Sequence[Memory] = (),
+    known: Sequence[str] = (),
     own_notes: bool = True,
 ) -> Noted:
     """Decide what an agent's note is stored as: see the table of trust in `safety.trust`.
@@ -371,15 +409,22 @@ def note_of(
         content: what the agent wants to store.
         quoted: the user's words for it; "" = none.
         prompts: what the user typed in the agent's session, oldest first; () = nobody knows the session.
-        replaced: memories that the note is said to replace.
+        replaced: memories that the note is said to replace. Where the user typed which holds, and the agent quotes nothing, their sentence counts as quoted.
+        known: statements on record that the note is about: it may name what they name.
         own_notes: whether a note without the user's words may be active, as the agent's own.
     """
-    if quoted.strip():
-        found = vouch(content, quoted, prompts)
+    said = {old.id: says_which(prompts, holds=content, ends=old.content) for old in replaced}
+    typed = quoted if quoted.strip() else next((sentence for sentence in said.values() if sentence), "")
+    found = Vouching()
+    if typed.strip():
+        found = vouch(content, typed, prompts)
         reason = ChangeReason(cause=ChangeCause.QUOTED, terms=(found.failed,) if found.failed else ())
-        if not found.statement:
+        forged = found.failed in ("not_typed", "pasted")
+        if not found.statement and quoted.strip() and (forged or not replaced):
             return Noted(content=content, tier=TrustTier.IMPORT, reason=reason)
-        ends = tuple(old.id for old in replaced if gives_new_value(found.sentences, old.content))
+    ends = tuple(old.id for old in replaced if said[old.id] or gives_new_value(found.sentences, old.content))
+    # What is on record already keeps its words: the user's sentence ends what does not hold.
+    if found.statement and (content not in known or found.statement == content):
         return Noted(
             content=found.statement,
             tier=TrustTier.USER,
@@ -387,9 +432,9 @@ def note_of(
             everywhere=found.everywhere,
             ends=ends,
         )
-    named = names_untyped(content, prompts)
-    against_user = any(old.provenance.tier >= TrustTier.TEAMMATE for old in replaced)
-    if named or danger_of(content) or against_user or not own_notes:
+    named = names_untyped(content, (*prompts, *known))
+    if named or danger_of(content) or not own_notes:
         why = ChangeReason(cause=ChangeCause.OWN_NOTE, terms=named)
         return Noted(content=content, tier=TrustTier.IMPORT, reason=why)
-    return Noted(content=content, tier=TrustTier.ASSISTANT, reason=ChangeReason(cause=ChangeCause.OWN_NOTE))
+    own = ChangeReason(cause=ChangeCause.OWN_NOTE)
+    return Noted(content=content, tier=TrustTier.ASSISTANT, reason=own, ends=ends)

@@ -65,6 +65,7 @@ from tacit.ports.writer import is_headless_folder
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation
 from tacit.safety.redact import TextRedactor
+from tacit.safety.trust import why_hidden
 from tacit.session import cache_meter
 from tacit.session.projects import identify_project
 from tacit.state.captured import Checkpoint, PendingSession, Position
@@ -80,6 +81,7 @@ from tacit.state.registry import (
     USAGE,
     UTTERANCES_SEEN,
 )
+from tacit.statements.same import same_statement
 
 SettingsOf = Callable[[Scope, SessionKey | None], CaptureSettings]
 """The settings of the project that a scope belongs to, and of the agent of a session."""
@@ -216,11 +218,31 @@ class CapturePipeline:
     ) -> tuple[Change, ...]:
         """Store a statement that is said to replace the stored `old_memories`; see `replace_named`. Raises as `store_drafts`."""
         (item,) = self._prepared([draft])
+        items: Sequence[Memory | Change] = (item,)
         if isinstance(item, Memory):
-            item = replace_named(item, old_memories, spoken_of=spoken_of)
+            holder = self._holder(item, {memory.id for memory in old_memories})
+            items = replace_named(
+                item, old_memories, spoken_of=spoken_of, holder=holder, at_ms=self._clock.now_ms()
+            )
         return self._reconciler.keep(
-            [item], write=self._reconciler.apply, session=_session_of([draft]), near_cosine=self._nearness([draft])
+            items, write=self._reconciler.apply, session=_session_of([draft]), near_cosine=self._nearness([draft])
         )  # fmt: skip
+
+    def _holder(self, memory: Memory, but: Collection[str]) -> Memory | None:
+        """The active memory of its place, none of `but`, that says what `memory` says already."""
+        same = MemoryFilter(begins=memory.content.rstrip(".! "))
+        scope = ScopeFilter.of(memory.scope)
+        return next(
+            (
+                stored
+                for stored in self._store.list_memories(same, scope=scope, limit=_MOST_ALIKE)
+                if stored.id not in but
+                and stored.branch_name in ("", memory.branch_name)
+                and not why_hidden(stored, session=memory.session)
+                and same_statement(stored.content, memory.content)
+            ),
+            None,
+        )
 
     def judge_drafts(self, drafts: Sequence[Draft]) -> tuple[Change, ...]:
         """Return what `store_drafts` would do now, without doing it. Raises as it does."""
@@ -748,6 +770,7 @@ class CapturePipeline:
         return [Edit(memory=again, reason=ChangeReason(cause=ChangeCause.SESSION_WENT_ON))], note_id
 
 
+_MOST_ALIKE = 20
 _FAILED = (ChangeCause.UNREADABLE_TRANSCRIPT, ChangeCause.BAD_HANDOVER)
 
 

@@ -267,6 +267,11 @@ class Reconciler:
             for relation in near
             if ended.isdisjoint((relation.source_id, relation.target_id))
         }
+        for change in changes:
+            by = change.memory.validity.superseded_by if isinstance(change, Edit) else None
+            if by and isinstance(change, Edit) and change.memory.status == "superseded":
+                name = change.memory.id
+                relations[by, name, "updates"] = Relation(source_id=by, target_id=name, type="updates")
         with suppress(StoreError):
             for memory in fresh:
                 for relation in infer_relations(memory, self._others(memory, fresh, ended)):

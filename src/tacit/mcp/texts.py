@@ -72,6 +72,14 @@ def outcome(change: Change) -> str:
     return f"{_outcome(change)} {escape_text(words[:1].upper() + words[1:])}." if words else _outcome(change)
 
 
+def rival_line(memory: Memory) -> str:
+    """What is said of a memory that a new one may not hold beside."""
+    return (
+        f"It may not hold beside {memory_line(memory)[2:]}: if it takes its place, call memory_add again with the same content and"
+        f' replaces=["{memory.id}"].'
+    )
+
+
 def _outcome(change: Change) -> str:
     match change:
         case Add():
@@ -84,6 +92,13 @@ def _outcome(change: Change) -> str:
             return f"Confirmed: {_named(change.memory)} counts as the user's word now."
         case Merge():
             return f"Known already as {_named(change.memory)}."
+        case Edit() if change.reason.cause is ChangeCause.SETTLED and change.memory.ranks_behind:
+            return (
+                f"{memory_line(change.memory)[2:]} stays and ranks behind {change.memory.ranks_behind}: only the user's own words end it"
+                " (user_words, as typed in this session)."
+            )
+        case Edit() if change.reason.cause is ChangeCause.SETTLED and change.memory.status != "active":
+            return f"Ended: {memory_line(change.memory)[2:]} {change.memory.validity.superseded_by} holds."
         case Edit():
             return f"Changed: {memory_line(change.memory)[2:]}"
         case Skip() if change.memory_id:

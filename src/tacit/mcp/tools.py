@@ -24,11 +24,12 @@ from tacit.mcp.texts import (
     framed,
     memory_line,
     outcome,
+    rival_line,
     stats_text,
     trace_lines,
     with_more,
 )
-from tacit.model.changes import Change, Retire
+from tacit.model.changes import Add, Change, Retire
 from tacit.model.memory import BY_TOOL, Memory, Sensitivity, Speaker
 from tacit.model.scope import Scope
 from tacit.model.signal import SESSION_TOOLS
@@ -145,7 +146,11 @@ def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> ToolAnswer:
         replaces=tuple(arguments.replaces or ()),
         headline=arguments.headline or "",
     )
-    return _changed(changes, "\n".join(outcome(change) for change in changes) or "Nothing was stored.")
+    lines = [outcome(change) for change in changes]
+    if not arguments.replaces:
+        ids = [change.memory.id for change in changes if isinstance(change, Add)]
+        lines += [rival_line(memory) for memory in engine.agents.rivals(caller, ids)]
+    return _changed(changes, "\n".join(lines) or "Nothing was stored.")
 
 
 def _changed(changes: Sequence[Change], text: str) -> ToolAnswer:

@@ -65,6 +65,8 @@ class ChangeCause(StrEnum):
     """`memory_ids`: what replaced it; `further`: why."""
     SAID_TO_REPLACE = "said_to_replace"
     """`memory_ids`: what the speaker said it replaces."""
+    SETTLED = "settled"
+    """An agent saw which of two holds; `memory_ids`: that one. `terms`: its session (host/id), if known. `but`: why the other one only ranks behind it."""
     CONFIRMED_BY_WORDS = "confirmed_by_words"
     """The user said what waited for them, or what somebody else had said; `memory_ids`: that memory."""
     OTHER_KIND = "other_kind"

@@ -157,8 +157,10 @@ def pack(
         cost: tokens of one rendered line for (candidate, text).
         text: the words of a memory that a line shows.
     """
-    # An agent's own notes come last: they take no place from what people said.
-    ordered = sorted(ORDERS[allowance.order](candidates), key=lambda c: c.memory.provenance.own_note)
+    # An agent's own notes come last: they take no place from what people said, but from what ranks behind them.
+    ordered = leaders_first(
+        sorted(ORDERS[allowance.order](candidates), key=lambda c: c.memory.provenance.own_note)
+    )
     room = _RemainingBudget(
         left=allowance.tokens - allowance.frame_tokens,
         slots={slot: int(share * allowance.tokens) for slot, share in allowance.shares.items()},
@@ -301,6 +303,18 @@ def by_value(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 def as_ranked(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """The order given, pinned first."""
     return tuple(sorted(candidates, key=lambda c: not _first(c)))
+
+
+def leaders_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates in their order, but right before each the one that it ranks behind, where that would come later."""
+    ordered = list(candidates)
+    by_id = {candidate.memory.id: candidate for candidate in candidates}
+    for candidate in candidates:
+        leader = by_id.get(candidate.memory.ranks_behind)
+        if leader is not None and ordered.index(leader) > (place := ordered.index(candidate)):
+            ordered.remove(leader)
+            ordered.insert(place, leader)
+    return ordered
 
 
 ORDERS: dict[str, Order] = {

@@ -23,6 +23,7 @@ from tacit.model.pack import Index, IndexLine, Pack, PackItem, Surface, by_size
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.ports.store import MemoryFilter
 from tacit.reading.headline import MAX_CHARS, is_whole
+from tacit.recall.budget import leaders_first
 from tacit.recall.dedupe import dedupe
 from tacit.recall.fuse import FUSE_WEIGHTS, FUSIONS
 from tacit.recall.guard import may_start
@@ -173,8 +174,12 @@ class _Indexer:
         self._budget = state.settings.budgets.index // (1 if whole else PART)
         self._unseen = max(0, stored - len(state.pool)) if whole and not state.pool_whole else 0
         self._names = short_ids([candidate.memory.id for candidate in candidates], among=stored)
+<<<<<<< HEAD
         needed = sorted(candidates, key=lambda c: (-c.fused, c.memory.newest_first))
         self._ordered = needed if whole else candidates
+=======
+        self._ordered = leaders_first(sorted(candidates, key=lambda c: (-c.fused, c.memory.newest_first)))
+>>>>>>> 9214cd2d (An agent settles which of two memories holds: it ends what it may, else it ranks first)
         self._lines: dict[str, IndexLine] = {}
 
     def besides(self, items: Sequence[PackItem]) -> Index:

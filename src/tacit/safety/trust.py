@@ -167,6 +167,16 @@ def may_supersede(new: TrustTier, old: TrustTier) -> TrustDecision:
     return TrustDecision(allowed=True)
 
 
+def may_rank(new: Memory, old: Memory, against: ChangeReason) -> bool:
+    """Decide whether a note of an agent ranks before `old`, which it may not end for the reason `against`.
+
+    What an agent saw in its session, or quotes the user for, stands first; what a person said stays behind it, until the person's own words end it.
+    """
+    noted = new.provenance.own_note or new.provenance.vouched
+    by_trust = against.cause in (ChangeCause.LOWER_TIER, ChangeCause.NOT_SPOKEN_OF)
+    return noted and by_trust and old.status == "active"
+
+
 def is_marked(memory: Memory) -> bool:
     """Whether the block must say that `memory` is unconfirmed."""
     vouched = memory.provenance.tier >= TrustTier.TEAMMATE or memory.proven

@@ -214,11 +214,7 @@ class LearnedReader:
         """Memories that contradict those of these ids, where both still stand."""
         scope = self._store.scopes()
         live = [name for name in names if name in candidates and candidates[name].status in _LIVE]
-        edges = [
-            relation
-            for relation in self._store.relations(live, scope=scope)
-            if relation.asks
-        ]
+        edges = [relation for relation in self._store.relations(live, scope=scope) if relation.asks]
         ends = {end for relation in edges for end in (relation.source_id, relation.target_id)}
         memories = {
             memory.id: memory

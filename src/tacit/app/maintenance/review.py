@@ -183,9 +183,7 @@ class Review:
         everything = self._store.scopes()
         edges = self._store.relations([memory.id], scope=everything)
         ids = [
-            edge.target_id if edge.source_id == memory.id else edge.source_id
-            for edge in edges
-            if edge.asks
+            edge.target_id if edge.source_id == memory.id else edge.source_id for edge in edges if edge.asks
         ]
         return tuple(m for m in self._store.get(ids, scope=everything) if m.status in LIVE)
 

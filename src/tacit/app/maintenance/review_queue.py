@@ -153,9 +153,7 @@ class ReviewQueue:
         live = MemoryFilter(statuses=LIVE, sensitivities=levels)
         with self._store.at_once():
             edges = [
-                relation
-                for relation in self._store.relations_of("contradicts", scope=scope)
-                if relation.asks
+                relation for relation in self._store.relations_of("contradicts", scope=scope) if relation.asks
             ]
             ends = dict.fromkeys(
                 end for relation in edges for end in (relation.source_id, relation.target_id)

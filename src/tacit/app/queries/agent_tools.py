@@ -6,6 +6,7 @@ feedback on one memory counts once: a tool call can be somebody else's idea. Nev
 
 from __future__ import annotations
 
+import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.render import source_of
+from tacit.statements.same import same_statement
 from tacit.text.stemming import content_words
 
 """What is known of the user and how they want to work."""
@@ -46,6 +48,9 @@ MAX_ADDED_BY_SEARCH = 5
 """Memories that the search may add to an answer."""
 READ_FIRST = 8
 """So many memories of an answer are surely read."""
+_LINE_START = re.compile(r"^\s*-?\s*(?:\[[^\]]{1,40}\]\s*)?")
+_LINE_END = re.compile(r"\s*\([^()]*\)\s*$")
+"""What stands around a memory's words in a block: its kind, and where it comes from."""
 MIN_WORD_SIMILARITY = 0.75
 """Similarity of two words from which one may be a slip of the other."""
 
@@ -310,7 +315,7 @@ class AgentTools:
             linked = {other: kind for kind, one, other in pairs if one == memory.id}
             newest = sorted((m for m in others if m.id in linked), key=lambda m: m.newest_first)
             beside[memory.id] = (
-                tuple(m for m in newest if m.validity.superseded_by == memory.id),
+                tuple(m for m in newest if m.status != "active" and m.validity.superseded_by == memory.id),
                 tuple(
                     m
                     for m in newest
@@ -318,6 +323,15 @@ class AgentTools:
                 ),
             )
         return beside
+
+    def rivals(self, caller: Caller, ids: Sequence[str]) -> tuple[Memory, ...]:
+        """The active memories beside which those of `ids` may not hold, as far as anybody knows."""
+        scope = self._visible(caller.cwd, "")
+        pairs = [pair for pair in self._store.relations(ids, scope=scope) if pair.may_disagree] if ids else []
+        others = {end for pair in pairs for end in (pair.source_id, pair.target_id)}.difference(ids)
+        found = self._allowed(caller, self._store.get(sorted(others), scope=scope))
+        open_ones = tuple(memory for memory in found if memory.status == "active" and not memory.ranks_behind)
+        return self._clean(caller, open_ones)
 
     def profile(self, caller: Caller) -> MemoryListing:
         """Return confirmed preferences and standing rules of the user, the most important first."""
@@ -480,6 +494,38 @@ class AgentTools:
         if not self._allowed(caller, (memory,)):
             raise NotFound(f"No memory is called {id_or_prefix.strip()!r}.", hint="memory_list shows ids.")
         return memory
+
+    def named(self, caller: Caller, name: str) -> Memory:
+        """The memory of this id, or with these words as a block shows them, that the caller may see.
+
+        Raises:
+            InvalidInput, NotFound: if it names none.
+        """
+        try:
+            return self.seen(caller, name)
+        except (InvalidInput, NotFound):
+            for words in dict.fromkeys(
+                (name, _LINE_START.sub("", name), _LINE_END.sub("", _LINE_START.sub("", name)))
+            ):
+                found = self._saying(words, self._visible(caller.cwd, "")) if " " in words.strip() else ()
+                if len(allowed := self._allowed(caller, found)) == 1:
+                    return allowed[0]
+            raise
+
+    def stated_beside(self, content: str, replaced: Sequence[Memory]) -> tuple[str, ...]:
+        """`content` if an active memory says it already where the memories that it replaces hold; () = it is new."""
+        scopes = {old.scope for old in replaced}
+        return (content,) if any(self._saying(content, ScopeFilter.of(scope)) for scope in scopes) else ()
+
+    def _saying(self, words: str, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """Active memories with these words."""
+        begin = words.strip().rstrip(".! ")
+        found = (
+            self._store.list_memories(MemoryFilter(begins=begin), scope=scope, limit=MAX_LISTED)
+            if begin
+            else ()
+        )
+        return tuple(memory for memory in found if same_statement(memory.content, words))
 
     def _allowed(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         """Those of `memories` that an agent may see, by their sensitivity."""

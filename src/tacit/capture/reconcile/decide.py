@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_words
 from tacit.capture.relate import link_entities
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
-from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import AGENT_SOURCES, LearnedOn, Memory, Sensitivity, TrustTier
 from tacit.model.trigger import MAKER_RANK, Trigger
-from tacit.safety.trust import may_supersede, most_sensitive
+from tacit.safety.trust import may_rank, may_supersede, most_sensitive
 from tacit.statements.same import same_statement, says_with_more
 
 MAX_EVIDENCE = 8
@@ -115,33 +115,57 @@ def _until_merged(
     return replace(memory, branch=bound), within
 
 
-def replace_named(memory: Memory, old_memories: Sequence[Memory], *, spoken_of: Collection[str]) -> Change:
-    """Decide what happens to `memory`, which is said to replace the stored `old_memories`.
+def replace_named(
+    memory: Memory,
+    old_memories: Sequence[Memory],
+    *,
+    spoken_of: Collection[str],
+    holder: Memory | None = None,
+    at_ms: int = 0,
+) -> tuple[Memory | Change, ...]:
+    """Decide what happens to `memory`, which is said to replace the stored `old_memories`; what is a `Memory` is still to be reconciled.
 
-    Those of equal or lower trust end. Of the others, and of the user's own where an agent only quotes the user and `spoken_of` says that the
-    quotation is not about them, the user is asked; both stay. A statement that is bound to an unmerged branch ends memories
-    that hold on all branches only when the branch is merged.
+    Those of equal or lower trust end. So does what a person said where `spoken_of` says that the user's own words end it. Else, what an agent's
+    note or quotation is said to replace stays and ranks behind it. Of the rest the user is asked; both stay. A statement
+    that is bound to an unmerged branch ends memories that hold on all branches only when the branch is merged.
 
     Args:
         memory: the new statement.
         old_memories: live memories that it is said to replace, at least one.
-        spoken_of: ids of those that the user's quoted words speak of.
+        spoken_of: ids of those of which the user's words say that they hold no more.
+        holder: the active memory that says the same already.
+        at_ms: now.
     """
     ended: list[Memory] = []
     contested: list[tuple[Memory, ChangeReason]] = []
+    behind: list[Change] = []
+    stays = holder or memory
     for stored in old_memories:
-        against = _may_not_replace(memory, stored, spoken_of)
+        against = _may_not_replace(memory, stored, spoken_of, held=holder is not None)
         if memory.branch is not None and stored.branch_name != memory.branch_name:
             if not against and stored.branch is None:
                 bound = replace(memory.branch, replaces=(*memory.branch.replaces, stored.id))
                 memory = replace(memory, branch=bound)
             continue
-        if against:
+        if against and may_rank(memory, stored, against):
+            reason = _settled(memory, stays, but=against)
+            validity = replace(stored.validity, superseded_by=stays.id)
+            behind.append(Edit(memory=replace(stored, validity=validity, updated_at_ms=at_ms), reason=reason))
+        elif against:
             contested.append((stored, against))
+        elif holder is not None:
+            behind.append(Edit(memory=_over(stored, holder.id, at_ms), reason=_settled(memory, stays)))
         else:
             ended.append(stored)
+    if holder is not None:
+        if holder.ranks_behind:
+            raised = replace(
+                holder, validity=replace(holder.validity, superseded_by=None), updated_at_ms=at_ms
+            )
+            return Edit(memory=raised, reason=_settled(memory, holder)), *behind
+        return memory, *behind
     if not ended and not contested:
-        return Add(memory=memory, reason=_said_to_replace(old_memories))
+        return Add(memory=memory, reason=_said_to_replace(old_memories)), *behind
     questions = tuple(_said_to_replace([stored], but=against) for stored, against in contested)
     if ended:
         return Supersede(
@@ -151,14 +175,28 @@ def replace_named(memory: Memory, old_memories: Sequence[Memory], *, spoken_of: 
             reason=joined((_said_to_replace(ended), *questions)),
             further=tuple(stored.id for stored in ended[1:]),
             contested=tuple(stored.id for stored, _ in contested),
-        )
+        ), *behind
     (first, _), *more = contested
     return Contradict(
         memory=memory,
         other_id=first.id,
         reason=joined(questions),
         further=tuple(stored.id for stored, _ in more),
-    )
+    ), *behind
+
+
+def _over(stored: Memory, by: str, at_ms: int) -> Memory:
+    """`stored` as it is once `by` took its place."""
+    until = max(at_ms, stored.validity.valid_from_ms)
+    validity = replace(stored.validity, valid_to_ms=until, superseded_by=by)
+    return replace(stored, status="superseded", validity=validity, updated_at_ms=at_ms)
+
+
+def _settled(memory: Memory, holds: Memory, *, but: ChangeReason | None = None) -> ChangeReason:
+    if not memory.provenance.by_agent:
+        return ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(holds.id,))
+    terms = (memory.session,) if memory.session else ()
+    return ChangeReason(cause=ChangeCause.SETTLED, memory_ids=(holds.id,), terms=terms, but=but)
 
 
 def with_copies_ended(change: Change, neighbours: Sequence[Neighbor]) -> Change:
@@ -183,21 +221,21 @@ def _said_to_replace(old_memories: Sequence[Memory], *, but: ChangeReason | None
     return ChangeReason(cause=ChangeCause.SAID_TO_REPLACE, memory_ids=ids, but=but)
 
 
-def _may_not_replace(memory: Memory, stored: Memory, spoken_of: Collection[str]) -> ChangeReason | None:
-    """Why `memory` may not end `stored` although somebody says that it replaces it; None = it may."""
+def _may_not_replace(
+    memory: Memory, stored: Memory, spoken_of: Collection[str], *, held: bool
+) -> ChangeReason | None:
+    """Why `memory` may not end `stored` although somebody says that it replaces it; None = it may. `held` = another memory says the same already."""
+    if memory.provenance.source in AGENT_SOURCES and stored.scope != memory.scope:
+        return ChangeReason(cause=ChangeCause.HOLDS_ELSEWHERE)
+    if memory.status == "quarantined" and stored.status == "active" and not held:
+        return ChangeReason(cause=ChangeCause.UNCONFIRMED)
+    if stored.id in spoken_of:
+        return None
     ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
     if not ruling:
         return ruling.reason
-    if memory.status == "quarantined" and stored.status == "active":
-        return ChangeReason(cause=ChangeCause.UNCONFIRMED)
-    if (
-        memory.provenance.vouched
-        and stored.provenance.tier >= TrustTier.TEAMMATE
-        and stored.id not in spoken_of
-    ):
+    if memory.provenance.vouched and stored.provenance.tier >= TrustTier.TEAMMATE:
         return ChangeReason(cause=ChangeCause.NOT_SPOKEN_OF)
-    if memory.provenance.source in AGENT_SOURCES and stored.scope != memory.scope:
-        return ChangeReason(cause=ChangeCause.HOLDS_ELSEWHERE)
     return None
 
 
