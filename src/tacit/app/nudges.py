@@ -133,6 +133,18 @@ class Nudges:
         shown = PAIRS_SHOWN.read(self._store)
         return lambda pair: len(shown.get(pair_key(pair), ())) < SESSIONS_TO_SETTLE
 
+    def settles_anywhere(self, settings: RecallSettings) -> Callable[[Relation], bool] | None:
+        """The same, of an agent of any host that listed our tools lately."""
+        hosts = (
+            "",
+            *(
+                name.removeprefix(TOOLS_LISTED.prefix)
+                for name in self._store.value_names(TOOLS_LISTED.prefix)
+            ),
+        )
+        host = next((host for host in hosts if self.offers(settings.tell_memory_add, host)), None)
+        return None if host is None else self.settles(settings, host)
+
     def pairs_shown(self, pack: Pack, session: SessionKey) -> None:
         """Note that a session was told of the pairs of a block; each session counts once."""
         keys = [f"{min(pair.first, pair.second)} {max(pair.first, pair.second)}" for pair in pack.shown_pairs]

@@ -233,11 +233,12 @@ def gives_new_value(sentences: Sequence[str], memory: str) -> bool:
     return False
 
 
-def says_which(prompts: Sequence[str], *, holds: str, ends: str) -> str:
+def says_which(prompts: Sequence[str], *, holds: str, ends: str, on_record: bool) -> str:
     """Return the sentence in which the user typed which of two statements holds; "" = they typed none.
 
     They mean it, and it says what only that one says, or asks for the end of the other one, or gives it a new value in so many words. A single
-    plain word that only one of the two has proves nothing without a word that both have.
+    plain word that only one of the two has proves nothing without a word that both have. Where what holds is an agent's new wording, not `on_record`,
+    the sentence must have a word that both have: the agent may have taken its own words from it.
     """
     kept, over = _content(holds), _content(ends)
     values = {statement_stem(word) for word in _values(holds)}
@@ -245,14 +246,16 @@ def says_which(prompts: Sequence[str], *, holds: str, ends: str) -> str:
         sentences = spoken_sentences(prompt)
         for at, sentence in enumerate(sentences):
             text = _OPENS_WITH_NO.sub("", sentence.text)
-            if why_not_meant(sentences, at, quoted=text, clause=text) or taken_back_later(
-                text, prompts[number + 1 :], alone=len(sentences) == 1
-            ):
+            why = why_not_meant(sentences, at, quoted=text, clause=text)
+            later = prompts[number + 1 :]
+            if why not in ("", "for_once") or taken_back_later(text, later, alone=len(sentences) == 1):
                 continue
             new, old = _affirmed(text, kept - over), _affirmed(text, over - kept)
             changes = bool(_CHANGES.search(text) or _ENDS.search(text))
-            tells = new & values or len(new) >= LEAST_SHARED or (new and _content(text) & kept & over)
-            if (tells and (changes or not old)) or (not old and asks_to_end((text,), ends)):
+            shared = _content(text) & kept & over
+            apart = on_record and kept & over and (new & values or len(new) >= LEAST_SHARED)
+            states = not why and new and (shared or apart) and (changes or not old)
+            if states or asks_to_end((text,), ends):
                 return sentence.text
     return ""
 
@@ -413,7 +416,10 @@ def note_of(
         known: statements on record that the note is about: it may name what they name.
         own_notes: whether a note without the user's words may be active, as the agent's own.
     """
-    said = {old.id: says_which(prompts, holds=content, ends=old.content) for old in replaced}
+    said = {
+        old.id: says_which(prompts, holds=content, ends=old.content, on_record=content in known)
+        for old in replaced
+    }
     typed = quoted if quoted.strip() else next((sentence for sentence in said.values() if sentence), "")
     found = Vouching()
     if typed.strip():

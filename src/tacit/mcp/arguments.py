@@ -109,9 +109,7 @@ class AddOne(Arguments):
         default=None, description="If the user said it: their words from this conversation, verbatim"
     )
     replaces: Words | None = Field(
-        default=None,
-        max_length=20,
-        description="Memories that it replaces: their ids, or their words as shown",
+        default=None, max_length=20, description="Ids of memories it replaces, or their words"
     )
 
 

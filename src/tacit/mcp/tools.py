@@ -345,7 +345,7 @@ TOOLS: tuple[Tool, ...] = (
         name="memory_update",
         title="Correct a memory",
         about="Correct a memory that you were shown; what is left out stays. What the user said is changed only with `user_words`;"
-        " otherwise the user is asked.",
+        " otherwise yours ranks first.",
         takes=ask.Update,
         gives=say.CHANGES,
         answer=update,

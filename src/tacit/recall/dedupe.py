@@ -21,6 +21,8 @@ from tacit.statements.same import canonical_text
 
 MOST_PAIRS = 4
 """Lines of a block that say that two memories may not both hold."""
+MOST_SHARE = 0.15
+"""Share of the budget that these lines may take."""
 MOST_COMPARED = 500
 """So many of the first candidates are looked at for pairs: more do not fit a block."""
 
@@ -63,6 +65,7 @@ def find_pairs(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         return Outcome(kept=state)
     names = short_ids(sorted(paired), among=tools.store.count_active(scope=scope))
     cost = state.count(pair_line(("x" * SHORT_ID, "x" * SHORT_ID))) + 1
+    pairs = pairs[: int(MOST_SHARE * state.query.budget_tokens / cost)]
     found = tuple(
         Pair(first=first, second=second, names=(names[first], names[second]), tokens=cost)
         for first, second in pairs

@@ -135,7 +135,7 @@ NAMES_MEMORIES = {
         "other_accepted", "merged_by_review", "merged_into", "says_same", "denies", "replaces", "gives_other_value",
         "may_be_opposite", "may_replace_words", "may_give_other_value", "may_correct", "may_replace", "may_contradict",
         "took_over", "replaced_by", "said_to_replace", "confirmed_by_words", "keeps_its_words", "captured_already",
-        "said_before", "stored_already", "older", "contradicts",
+        "said_before", "stored_already", "older", "contradicts", "settled",
     )
 }  # fmt: skip
 HAS_TERMS = {

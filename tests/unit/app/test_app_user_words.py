@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from samples import memory
-from tacit.app.user_words import asks_to_end, fair_headline, gives_new_value, names_untyped, note_of, vouch
+from tacit.app.user_words import (
+    asks_to_end,
+    fair_headline,
+    gives_new_value,
+    names_untyped,
+    note_of,
+    says_which,
+    vouch,
+)
 from tacit.model.memory import TrustTier
 
 RULE = "ok and dont touch the billing module, its being rewritten next month"
@@ -163,9 +171,47 @@ def test_a_new_value_ends_the_old_one_and_an_unrelated_sentence_does_not() -> No
     assert not gives_new_value(["keep writing the migrations by hand."], "Migrations are written by hand.")
 
 
-def test_a_claim_to_replace_the_users_word_waits() -> None:
+def test_a_claim_to_replace_the_users_word_is_a_note_that_ends_nothing() -> None:
     said = memory("Releases go out on Tuesdays.", id="mem_1")
-    assert note_of("Releases go out on Thursdays.", "", [], replaced=[said]).tier is TrustTier.IMPORT
+    noted = note_of("Releases go out on Thursdays.", "", [], replaced=[said])
+    assert (noted.tier, noted.ends) == (TrustTier.ASSISTANT, ())
+
+
+BOOK = ("The booking service listens on port 4410.", "The booking service listens on port 4310.")
+
+
+@pytest.mark.parametrize(
+    ("typed", "on_record", "says"),
+    [
+        ("the booking service moved from 4310 to 4410", False, True),
+        ("no, it's 4410 since last week", True, True),
+        ("no, it's 4410 since last week", False, False),
+        ("it is 4410, not 4310", True, True),
+        ("it is not 4410", True, False),
+        ("is it 4410?", True, False),
+        ("why is the seat map grey", True, False),
+        ("the booking service listens on 4310", True, False),
+        ("forget what the notes say about booking on port 4310", True, True),
+    ],
+)
+def test_the_user_types_which_of_two_holds(typed: str, on_record: bool, says: bool) -> None:
+    holds, ends = BOOK
+    assert bool(says_which([typed], holds=holds, ends=ends, on_record=on_record)) is says
+
+
+def test_what_two_statements_share_nothing_of_the_user_does_not_settle() -> None:
+    prompts = ["We lint with ruff instead of flake8 before every commit now."]
+    assert not says_which(
+        prompts, holds="We lint with ruff.", ends="Releases are tagged on Fridays.", on_record=True
+    )
+
+
+def test_the_users_sentence_counts_as_quoted_where_it_says_which_holds() -> None:
+    old = memory("Releases go out on Tuesdays.", id="mem_1")
+    noted = note_of(
+        "Releases go out on Thursdays.", "", ["releases go out on thursdays from now on"], replaced=[old]
+    )
+    assert (noted.tier, noted.ends) == (TrustTier.USER, ("mem_1",))
 
 
 def test_two_sentences_stay_two() -> None:

@@ -360,11 +360,11 @@ def test_what_is_named_as_replaced_is_replaced_on_the_branch():
         stated("One", "here", at=10, branch=HERE),
         stated("Two", "else", at=10, branch=LearnedOn(name="x")),
     )
-    change = replace_named(stated(NEW, "new", branch=HERE), [old, here, elsewhere], spoken_of=())
+    (change,) = replace_named(stated(NEW, "new", branch=HERE), [old, here, elsewhere], spoken_of=())
     assert isinstance(change, Supersede)
     assert (change.old_id, change.further, change.contested) == ("mem_here", (), ())
     assert change.memory.branch == replace(HERE, replaces=("mem_old",))
-    change = replace_named(stated(NEW, "new", branch=HERE), [old], spoken_of=())
+    (change,) = replace_named(stated(NEW, "new", branch=HERE), [old], spoken_of=())
     assert isinstance(change, Add)
 
 

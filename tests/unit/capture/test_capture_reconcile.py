@@ -212,7 +212,7 @@ def test_what_replaces_a_statement_replaces_its_own_copies() -> None:
         stored("We go with Svelte", key="mem_elsewhere", session="s9"),
         stored("Svelte needs Node 22", key="mem_other"),
     )
-    change = replace_named(new, [old], spoken_of=())
+    (change,) = replace_named(new, [old], spoken_of=())
     ended = with_copies_ended(change, [Neighbor(memory=one) for one in others])
     assert isinstance(ended, Supersede)
     assert (ended.old_id, ended.further) == ("mem_react", ("mem_part", "mem_same"))

@@ -44,16 +44,18 @@ def test_an_agents_own_statement_is_changed_in_place_and_stays_unconfirmed(desk)
     assert desk.engine.show(memory.id).content == memory.content
 
 
-def test_the_users_statement_stays_and_the_user_is_asked(desk):
+def test_the_users_statement_stays_and_ranks_behind_the_agents(desk):
     name = desk.know(RELEASES, "decision")
     said = desk.ask("memory_update", id=name, content="Releases of the shop go out on Thursdays")
-    assert "the user will be asked" in said
+    assert "only the user's own words end it" in said
     kept = desk.engine.show(name)
     assert (kept.content, kept.status) == (RELEASES, "active")
-    (waiting,) = desk.engine.list_memories(MemoryFilter(statuses=("quarantined",)))
-    assert "Thursdays" in waiting.content
-    assert waiting.kind == "decision"
-    assert "Thursdays" not in desk.engine.context(desk.caller.cwd).text
+    noted = desk.engine.show(kept.ranks_behind)
+    assert "Thursdays" in noted.content
+    assert (noted.kind, noted.provenance.own_note) == ("decision", True)
+    text = desk.engine.context(desk.caller.cwd).text
+    assert text.index("Thursdays") < text.index(RELEASES)
+    assert "the agent saw otherwise since" in text
 
 
 def test_made_up_words_of_the_user_change_nothing(desk):

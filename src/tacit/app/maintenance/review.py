@@ -14,6 +14,7 @@ from typing import Literal
 from tacit.app.maintenance.review_queue import LIVE, MAX_ENTRIES, ReviewFilter, ReviewQueue
 from tacit.app.maintenance.undo import connected_versions, plan_undo
 from tacit.app.memories import Memories
+from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.branches.marks import replaced_on_branch
@@ -65,7 +66,9 @@ class Review:
         self._show = show
         self._changed = changed
         self._rejected = Rejected(parts.store)
-        self.queue = ReviewQueue(parts.store)
+        nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.tokens)
+        settings = parts.settings.current
+        self.queue = ReviewQueue(parts.store, settles=lambda: nudges.settles_anywhere(settings(None).recall))
 
     # --- decisions
 

@@ -1,19 +1,19 @@
 """The review queue: what waits for the user. In: a store, what is asked for. Out: entries in order, counts, reasons in words.
 
-In the queue: pairs that contradict each other, then statements that wait for a confirmation, newest first. Never changes
+In the queue: pairs that contradict each other and that agents had three sessions to settle and did not, then statements that wait for a confirmation, newest first. Never changes
 anything.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from tacit.app.reasons import change_text
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.memory import BY_TOOL, Memory, Sensitivity, TrustTier
+from tacit.model.memory import BY_TOOL, Memory, Relation, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.statements.near import word_overlap
@@ -105,8 +105,12 @@ _Place = tuple[int, int, str, str]
 class ReviewQueue:
     """Reads what waits, from one store."""
 
-    def __init__(self, store: SearchableStore) -> None:
+    def __init__(
+        self, store: SearchableStore, *, settles: Callable[[], Callable[[Relation], bool] | None]
+    ) -> None:
+        """`settles`: of a pair, whether agents may still settle it; None = they settle none."""
         self._store = store
+        self._settles = settles
 
     def page(
         self,
@@ -163,14 +167,21 @@ class ReviewQueue:
             }
             unconfirmed = replace(live, statuses=("quarantined",))
             waiting = self._store.list_memories(unconfirmed, scope=scope, limit=MAX_ENTRIES)
+        settles = self._settles()
         pairs = [
             (by_id[edge.source_id], by_id[edge.target_id])
             for edge in edges
             if {edge.source_id, edge.target_id} <= by_id.keys()
+            and not any(by_id[end].ranks_behind for end in (edge.source_id, edge.target_id))
+            and not (settles is not None and self._is_shown(edge, by_id) and settles(edge))
         ]
         paired = {memory.id for pair in pairs for memory in pair}
         entries: list[_Entry] = [*pairs, *((memory, None) for memory in waiting if memory.id not in paired)]
         return sorted(entries, key=_place)
+
+    def _is_shown(self, pair: Relation, by_id: Mapping[str, Memory]) -> bool:
+        """Whether agents are shown a pair: both of it are active."""
+        return all(by_id[end].status == "active" for end in (pair.source_id, pair.target_id))
 
     def _item(self, memory: Memory, other: Memory | None) -> ReviewItem:
         cause = _cause(memory, other)
