@@ -7,7 +7,7 @@ which nothing was noted, and at once where the user marked something and it was 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tacit.config.settings import Offer, RecallSettings
@@ -148,7 +148,7 @@ class Nudges:
     def pairs_shown(self, pack: Pack, session: SessionKey) -> None:
         """Note that a session was told of the pairs of a block; each session counts once."""
         keys = [f"{min(pair.first, pair.second)} {max(pair.first, pair.second)}" for pair in pack.shown_pairs]
-        before = PAIRS_SHOWN.read(self._store) if keys else {}
+        before: Mapping[str, tuple[str, ...]] = PAIRS_SHOWN.read(self._store) if keys else {}
         told = {
             key: (*before.get(key, ()), str(session))
             for key in keys

@@ -421,13 +421,11 @@ def note_of(
         for old in replaced
     }
     typed = quoted if quoted.strip() else next((sentence for sentence in said.values() if sentence), "")
-    found = Vouching()
-    if typed.strip():
-        found = vouch(content, typed, prompts)
-        reason = ChangeReason(cause=ChangeCause.QUOTED, terms=(found.failed,) if found.failed else ())
-        forged = found.failed in ("not_typed", "pasted")
-        if not found.statement and quoted.strip() and (forged or not replaced):
-            return Noted(content=content, tier=TrustTier.IMPORT, reason=reason)
+    found = vouch(content, typed, prompts) if typed.strip() else Vouching()
+    reason = ChangeReason(cause=ChangeCause.QUOTED, terms=(found.failed,) if found.failed else ())
+    forged = found.failed in ("not_typed", "pasted")
+    if quoted.strip() and not found.statement and content not in known and (forged or not replaced):
+        return Noted(content=content, tier=TrustTier.IMPORT, reason=reason)
     ends = tuple(old.id for old in replaced if said[old.id] or gives_new_value(found.sentences, old.content))
     # What is on record already keeps its words: the user's sentence ends what does not hold.
     if found.statement and (content not in known or found.statement == content):

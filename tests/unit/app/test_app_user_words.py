@@ -191,7 +191,7 @@ BOOK = ("The booking service listens on port 4410.", "The booking service listen
         ("is it 4410?", True, False),
         ("why is the seat map grey", True, False),
         ("the booking service listens on 4310", True, False),
-        ("forget what the notes say about booking on port 4310", True, True),
+        ("forget the booking service on 4310", True, True),
     ],
 )
 def test_the_user_types_which_of_two_holds(typed: str, on_record: bool, says: bool) -> None:
