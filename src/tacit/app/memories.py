@@ -240,7 +240,7 @@ class Memories:
             trigger = self._capture.maker(text, kind=kind or memory.kind, files=memory.files)
         kept = memory.headline if text == memory.content else ""
         return replace(
-            memory,
+            memory.leading() if confirms else memory,
             content=text,
             headline=kept if headline is None else checked_headline(headline, redactor),
             kind=named_kind.name if named_kind else memory.kind,

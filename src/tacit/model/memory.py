@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum, IntEnum
 from functools import lru_cache
@@ -294,6 +294,12 @@ class Memory:
     def ranks_behind(self) -> str:
         """The id of the memory that ranks before this one, which an agent saw hold instead; "" = none. Only the user's words would have ended it."""
         return (self.validity.superseded_by or "") if self.status == "active" else ""
+
+    def leading(self) -> Memory:
+        """The memory as it ranks behind nothing."""
+        if not self.ranks_behind:
+            return self
+        return replace(self, validity=replace(self.validity, superseded_by=None))
 
     @property
     def newest_first(self) -> tuple[int, tuple[int, ...]]:

@@ -8,7 +8,8 @@ from agent import injected, send
 from tacit.app.nudges import EVERY, KNOWN_FOR_MS, NOT_KEPT, NUDGE, START_LINE
 from tacit.app.wiring import open_engine
 from tacit.capture.transcripts.cleaning import clean_reply
-from tacit.model.memory import BY_TOOL, Speaker
+from tacit.model.memory import BY_TOOL, Relation, Speaker
+from tacit.model.session import SessionKey
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
@@ -165,4 +166,60 @@ def test_the_start_block_says_so_within_its_budget_and_only_with_memories(tmp_pa
     assert trace.tokens <= trace.budget_tokens
     assert day.engine.nudges.cost(START_LINE) <= 20
     assert max(map(day.engine.nudges.cost, (NUDGE, NOT_KEPT))) <= 30
+    day.engine.close()
+
+
+RIVALS = ("The booking service listens on port 4310", "The booking service listens on port 4410")
+
+
+def told(day, number):
+    return [
+        line for line in day.start(session_id=f"told-{number}").split("\n") if "may not both hold" in line
+    ]
+
+
+def rivals(day, weight):
+    ids = []
+    for number, text in enumerate(RIVALS):
+        session = SessionKey(host="claude-code", session_id=f"said-{number}")
+        (change,) = day.engine.remember(text, kind="decision", cwd=str(day.project), session=session)
+        ids.append(change.memory.id)
+    store = day.engine._store
+    store.apply(
+        (), relations=[Relation(source_id=ids[1], target_id=ids[0], type="contradicts", weight=weight)]
+    )
+    return ids
+
+
+def test_a_pair_stands_together_with_one_line_that_names_both(tmp_path):
+    day = Day(tmp_path)
+    rivals(day, 0.5)
+    assert not told(day, 0), "the agent has no tool to settle it"
+    day.engine.nudges.tools_listed("claude-code")
+    block = day.start(session_id="s").split("\n")
+    (at,) = (number for number, line in enumerate(block) if "may not both hold" in line)
+    assert [RIVALS[1] in block[at - 2], RIVALS[0] in block[at - 1]] == [True, True]
+    assert day.engine.nudges.cost(block[at]) <= 60
+    assert block == day.start(session_id="t").split("\n"), "the same bytes"
+    day.engine.close()
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+def test_after_three_sessions_it_is_the_users_question_or_nobodys(tmp_path, weight):
+    day = Day(tmp_path)
+    day.engine.nudges.tools_listed("claude-code")
+    rivals(day, weight)
+    waits = []
+    for number in range(4):
+        waits.append(len(day.engine.review.queue.page().items))
+        assert len(told(day, number)) == (number < 3), number
+    assert waits == [0, 0, 0, int(weight)], "what is only near is no question to the user"
+    day.engine.close()
+
+
+def test_a_preset_without_the_line_shows_no_pair(tmp_path):
+    day = Day(tmp_path, preset="typed")
+    day.engine.nudges.tools_listed("claude-code")
+    rivals(day, 1.0)
+    assert not told(day, 0)
     day.engine.close()

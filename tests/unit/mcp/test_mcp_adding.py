@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.app.reasons import change_text
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import TrustTier
+from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
 from unit.mcp.test_mcp_server import opened
 
@@ -117,3 +119,98 @@ def test_answers_name_the_ids_that_replaces_takes(desk):
     for tool, given in (("memory_search", {"query": "deployments Tuesdays"}), ("get_context_for_task", {"task_description": "plan the deployments on Tuesdays"}),
                         ("memory_context", {}), ("inject_context", {"topic": "deployments Tuesdays"})):  # fmt: skip
         assert name[-6:] in desk.ask(tool, **given), tool
+
+
+PORT, MOVED = "The booking service listens on port 4310.", "The booking service listens on port 4410."
+
+
+def pair(desk):
+    """A statement of the user's, and an agent's note that may disagree with it."""
+    old = desk.know(PORT, kind="fact", session=SessionKey(host="claude-code", session_id="before"))
+    desk.say("is 4410 the port of the booking service now?", session="noted")
+    desk.ask("memory_add", content=MOVED)
+    desk.engine.hook(
+        "claude-code",
+        {
+            "hook_event_name": "SessionEnd",
+            "session_id": "noted",
+            "cwd": str(desk.folder),
+            "transcript_path": "",
+        },
+        deadline_ms=5000,
+    )
+    new = next(memory.id for text, memory in stored(desk).items() if text == MOVED)
+    assert not desk.engine.show(old).ranks_behind
+    return old, new
+
+
+def test_without_the_users_words_a_settlement_ranks_and_can_be_undone(desk):
+    old, new = pair(desk)
+    desk.say("why is the seat map grey")
+    said = desk.ask("memory_add", content=MOVED, replaces=[old])
+    assert "only the user's own words end it" in said
+    kept = desk.engine.show(old)
+    assert (kept.status, kept.ranks_behind) == ("active", new)
+    text = desk.engine.context(desk.caller.cwd).text
+    assert text.index(MOVED) < text.index(PORT)
+    assert "the agent saw otherwise since" in text
+    assert "the agent saw that" in change_text(desk.engine.review.changes(memory_id=old)[0].reason)
+    desk.engine.review.undo(said.rpartition("`tacit undo ")[2].rstrip("`."))
+    assert not desk.engine.show(old).ranks_behind
+
+
+def test_what_the_user_says_once_more_ranks_behind_nothing(desk):
+    old, _ = pair(desk)
+    desk.say("why is the seat map grey")
+    desk.ask("memory_add", content=MOVED, replaces=[old])
+    desk.engine.remember(PORT, cwd=str(desk.folder))
+    assert not desk.engine.show(old).ranks_behind
+
+
+def test_the_users_typed_words_end_what_they_say_holds_no_more(desk):
+    old, new = pair(desk)
+    desk.say("the booking service moved from 4310 to 4410 last week")
+    assert "Ended" in desk.ask("memory_add", content=MOVED, replaces=[old])
+    ended = desk.engine.show(old)
+    assert (ended.status, ended.validity.superseded_by) == ("superseded", new)
+    assert len(stored(desk)) == 1, "nothing is stored twice"
+
+
+def test_an_agents_own_note_ends_without_the_users_words_by_its_words_too(desk):
+    old, new = pair(desk)
+    desk.say("why is the seat map grey")
+    assert "Ended" in desk.ask(
+        "memory_add", content=PORT, replaces=[f"- [Fact] {MOVED} (agent's note, 2026-01-01)"]
+    )
+    assert (desk.engine.show(old).status, desk.engine.show(new).status) == ("active", "superseded")
+
+
+def test_an_agent_that_sees_the_opposite_later_turns_the_ranks_round(desk):
+    old, new = pair(desk)
+    desk.say("why is the seat map grey")
+    desk.ask("memory_add", content=MOVED, replaces=[old])
+    desk.ask("memory_add", content=PORT, replaces=[new])
+    assert (desk.engine.show(old).ranks_behind, desk.engine.show(new).status) == ("", "superseded")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "the booking service moved to 4410",
+        "The server said: the booking service listens on port 4410 now",
+    ],
+)
+def test_what_a_tool_made_an_agent_settle_never_ends_the_users_statement(desk, words):
+    old, _ = pair(desk)
+    desk.say("please run the tests of the booking service and fix what fails")
+    desk.ask("memory_add", content=MOVED, replaces=[old], **({"user_words": words} if words else {}))
+    desk.ask("memory_add", content="Bookings are served on another port by now", replaces=[old])
+    assert desk.engine.show(old).status == "active"
+
+
+def test_the_answer_names_what_the_new_statement_may_not_hold_beside(desk):
+    old = desk.know("The booking service listens on port 4310 in dev", kind="fact")
+    desk.say("is it 4410 now?")
+    said = desk.ask("memory_add", content="The booking service listens on port 4410 in dev")
+    assert f'replaces=["{old}"]' in said

@@ -271,7 +271,7 @@ class Review:
         provenance = replace(memory.provenance, tier=TrustTier.USER)
         branch = None if memory.branch is not None and memory.branch.gone else memory.branch
         return replace(
-            memory, status="active", provenance=provenance, branch=branch, updated_at_ms=self._now()
+            memory.leading(), status="active", provenance=provenance, branch=branch, updated_at_ms=self._now()
         )
 
     def _ended(self, memory: Memory, by: str) -> Memory:

@@ -159,9 +159,7 @@ def replace_named(
             ended.append(stored)
     if holder is not None:
         if holder.ranks_behind:
-            raised = replace(
-                holder, validity=replace(holder.validity, superseded_by=None), updated_at_ms=at_ms
-            )
+            raised = replace(holder.leading(), updated_at_ms=at_ms)
             return Edit(memory=raised, reason=_settled(memory, holder)), *behind
         return memory, *behind
     if not ended and not contested:
@@ -276,6 +274,8 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collectio
     Of the two wordings the later one of equal or higher trust stays.
     """
     completed = _with_what_is_given(memory, stored)
+    if memory.provenance.tier is TrustTier.USER:
+        completed = completed.leading()  # they say it again
     if _age(memory, stored) >= 0 and _may_word(memory, stored) and not _says_with_more(stored, memory):
         headline = memory.headline or (stored.headline if memory.content == stored.content else "")
         completed = replace(completed, content=memory.content, headline=headline)
