@@ -174,12 +174,8 @@ class _Indexer:
         self._budget = state.settings.budgets.index // (1 if whole else PART)
         self._unseen = max(0, stored - len(state.pool)) if whole and not state.pool_whole else 0
         self._names = short_ids([candidate.memory.id for candidate in candidates], among=stored)
-<<<<<<< HEAD
         needed = sorted(candidates, key=lambda c: (-c.fused, c.memory.newest_first))
-        self._ordered = needed if whole else candidates
-=======
-        self._ordered = leaders_first(sorted(candidates, key=lambda c: (-c.fused, c.memory.newest_first)))
->>>>>>> 9214cd2d (An agent settles which of two memories holds: it ends what it may, else it ranks first)
+        self._ordered = leaders_first(needed) if whole else candidates
         self._lines: dict[str, IndexLine] = {}
 
     def besides(self, items: Sequence[PackItem]) -> Index:
