@@ -14,8 +14,7 @@ from tacit.model.evidence import NEAR, PINNED, Candidate
 from tacit.model.ids import SHORT_ID, short_ids
 from tacit.model.pack import Pair
 from tacit.model.trace import Drop, DropCause, DropReason
-from tacit.recall.render import pair_line
-from tacit.recall.stage import Outcome, RecallState, Tools, compared_text
+from tacit.recall.stage import Outcome, RecallState, Tools, compared_text, pair_line
 from tacit.statements.near import near_groups
 from tacit.statements.same import canonical_text
 

@@ -19,7 +19,7 @@ from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory, TrustTier, day
 from tacit.model.pack import Index, IndexLine, Pack, PackItem, Surface
 from tacit.reading.headline import headline_of
-from tacit.recall.stage import Clean, Layout, compared_text
+from tacit.recall.stage import Clean, Layout, compared_text, pair_line
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import ENDED_STATUSES, is_marked
 from tacit.statements.near import near_groups
@@ -204,15 +204,6 @@ def _framed(pack: Pack, lines: Sequence[str]) -> str:
 def cleaned(pack: Pack, clean: Callable[[str], str]) -> Pack:
     """The pack with every text as `clean` gives it: what was stored under other settings is redacted once more."""
     return replace(pack, items=tuple(replace(item, text=clean(item.text)) for item in pack.items))
-
-
-def pair_line(names: tuple[str, str]) -> str:
-    """What stands below two memories that may not both hold, by their short ids."""
-    first, second = names
-    return (
-        f"  These two ({first}, {second}) may not both hold; if this session shows which, call memory_add with what holds and"
-        " replaces=[the other's id]; if the user says it, with user_words."
-    )
 
 
 def _together(ids: Sequence[str], links: Iterable[tuple[str, str]]) -> list[int]:

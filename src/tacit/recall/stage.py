@@ -459,6 +459,15 @@ def compared_text(candidate: Candidate) -> str:
     return candidate.memory.id if candidate.memory.kind == DIGEST else candidate.memory.content
 
 
+def pair_line(names: tuple[str, str]) -> str:
+    """What stands below two memories that may not both hold, by their short ids."""
+    first, second = names
+    return (
+        f"  These two ({first}, {second}) may not both hold; if this session shows which, call memory_add with what holds and"
+        " replaces=[the other's id]; if the user says it, with user_words."
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """One way to write a block.
