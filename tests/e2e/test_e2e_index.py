@@ -21,7 +21,7 @@ from e2e.drivers.sandbox import Sandbox
 from e2e.host_matrix import proves
 from e2e.test_e2e_mcp import PREFIX, WithTools, load_tools
 from tacit.hosts.probe.conversation import newest_prompt
-from tacit.hosts.probe.stub_model import CallTool, StubModel, find_places
+from tacit.hosts.probe.stub_model import CallTool, Reply, Say, StubModel, find_places
 
 pytestmark = pytest.mark.e2e
 
@@ -39,7 +39,9 @@ OTHERS = (
     "The search index of the catalog is rebuilt on Sundays, because the replica lags behind for about two hours then.",
     "Vouchers that were bought in a store cannot be refunded online; the cashier has to cancel them at the till.",
 )
-SETTINGS = "recall: {whole_start: 1.0, tell_memory_add: 'off', budgets: {start: 60, compaction: 60}}\n"
+SETTINGS = (
+    "recall: {whole_start: 1.0, tell_memory_add: 'off', budgets: {start: 60, compaction: 60, subagent: 40}}\n"
+)
 WANTED = {"the rounding": HEADLINE, "the labels": LABELS_HEADLINE}
 
 
@@ -194,3 +196,23 @@ def test_two_sessions_in_a_project_and_one_in_another_fetch_each_for_itself(pers
     assert second != first
     texts = [text for request in sandbox.stub.agent_requests for text in (RULE, theirs) if request.find(text)]
     assert sorted(texts) == sorted((RULE, theirs)), "each reads its own project's"
+
+
+@proves("claude-code", "subagent")
+def test_a_subagent_fetches_what_suits_its_task(person):
+    one = person("claude-code")
+    stub = one.sandbox.stub
+    task = {
+        "description": "prices",
+        "prompt": "Repair the rounding of the wholesaler's prices.",
+        "subagent_type": "general-purpose",
+    }
+    stub.script.append(
+        Reply(when="^share the work", answers=(CallTool(name="Agent", input=task), Say(text="done")))
+    )
+    session = one.ask("share the work")
+    first, second = [request for request in stub.agent_requests if task["prompt"] in str(request.messages[0])]
+    assert first.find(rf"surface=.subagent(.|\n)*{HEADLINE}")
+    assert [RULE in turn.text for turn in second.turns if turn.role == "tool"] == [True]
+    assert one.fetched(session) == [], "its own record says so, not that of its parent"
+    assert f"memory_get {one.rule[-4:]}" in one.sandbox.tacit("why").stdout

@@ -32,7 +32,7 @@ from tacit.app.queries.items import Items
 from tacit.app.queries.recall_inputs import SURFACES, signal_and_state
 from tacit.app.queries.session_answers import ContextAnswer, memories_of
 from tacit.app.sessions import LiveSessions
-from tacit.app.signals import SignalHandler, SignalResult, query_of
+from tacit.app.signals import SignalHandler, SignalResult, of_its_agent, query_of
 from tacit.app.stats import status_of
 from tacit.app.values import Delivery, EngineStatus, RecallAsked, Recalled
 from tacit.app.visibility import Visibility
@@ -311,7 +311,8 @@ class Engine:
             return ""
         if isinstance(signal, ToolStarting) and signal.call.writes:
             # No rule governs such a call, and nothing is learned from it: it only tells the session that it comes from.
-            self._sessions.announce(signal.session, signal.call.writes, at_ms=signal.at_ms)
+            caller = of_its_agent(signal) if signal.call.fetches else signal
+            self._sessions.announce(caller.session, signal.call.writes, at_ms=signal.at_ms)
             return ""
         signal = outcome_of(signal, ports.outcome) if ports.outcome else signal
         signal = replace(signal, project_dir=project_dir) if project_dir else signal

@@ -175,7 +175,7 @@ class SignalHandler:
         def remaining() -> float:
             return ends - self._clock.monotonic_ms()
 
-        signal = _of_its_agent(self._at_its_real_folder(signal))
+        signal = of_its_agent(self._at_its_real_folder(signal))
         signal = self._with_task(signal, timeout_s=deadline_ms / 1000)
         recall = settings_for(
             signal, settings.recall, self._kinds, without_tools=capabilities.agents_without_tools
@@ -335,7 +335,7 @@ class SignalHandler:
 
     def folder_of(self, signal: Signal) -> str:
         """The folder whose project the session of `signal` belongs to."""
-        signal = _of_its_agent(signal)
+        signal = of_its_agent(signal)
         state = self._sessions.load(signal.session)
         if state is None and signal.parent:
             state = self._sessions.load(signal.parent)
@@ -834,7 +834,7 @@ def _bounded(
     return replace(delivery, block=replace(delivery.block, history=stays)), state
 
 
-def _of_its_agent(signal: Signal) -> Signal:
+def of_its_agent(signal: Signal) -> Signal:
     """A subagent of the same host session has a context of its own, so it gets a record of its own."""
     own = signal.session.session_id
     if not signal.agent_id or signal.agent_id == own:

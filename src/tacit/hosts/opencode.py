@@ -242,7 +242,7 @@ def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished
     cwd, agent, parent = fields.path("directory"), fields.identifier("agent"), _parent(fields)
     if event == "tool.before":
         # What a subagent notes is of the session that the user types in.
-        at_work = parent if call.writes and parent else session
+        at_work = parent if call.writes and not call.fetches and parent else session
         return ToolStarting(
             session=at_work, key=key, at_ms=at_ms, cwd=cwd, agent=agent, parent=parent, call=call
         )

@@ -90,8 +90,14 @@ class ToolCall:
     agent: str = ""
     writes: str = ""
 
+    @property
+    def fetches(self) -> bool:
+        """Whether it fetches memories: they stand in the context of the agent that calls it, and of no other."""
+        return bool(self.writes) and self.tool.endswith(FETCH_TOOL)
 
-SESSION_TOOLS = frozenset({"memory_add", "memory_update", "memory_forget", "memory_get"})
+
+FETCH_TOOL = "memory_get"
+SESSION_TOOLS = frozenset({"memory_add", "memory_update", "memory_forget", FETCH_TOOL})
 """Tools of our own server that change memories on what the user said in the session that calls them, or count for that session."""
 
 

@@ -30,9 +30,11 @@ def test_search_edit_conflict_and_undo(go, web_home):
     page.get_by_role("button", name="Edit", exact=True).click()
     field = page.get_by_role("textbox", name="Statement")
     field.fill("Load tests run against staging only, with `make load`, after 19:00.")
+    page.get_by_role("textbox", name="Headline").fill("when load tests run: staging, after 19:00")
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Saved").first.wait_for()
     memory = memory_of(web_home, "Load tests run")
+    assert memory["headline"] == "when load tests run: staging, after 19:00"
     assert memory["content"].endswith("after 19:00.")
 
     page.get_by_role("button", name="Edit", exact=True).click()

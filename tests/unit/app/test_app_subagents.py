@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent import Agent
+from tacit.app.queries.agent_tools import Caller
 from tacit.recall.render import INDEX_OPENING
+from tacit.session.family import AGENT_MARK
 from unit.app.test_app_engine import quiet
 
 RULE = "Run `make lint` before every commit."
@@ -133,3 +135,17 @@ def test_a_subagent_that_cannot_call_mcp_tools_gets_no_headlines(make_engine, pl
     }  # fmt: skip
     reply = engine.hook("opencode", started, deadline_ms=5000)
     assert ("The label printer in the yard" in reply) is told
+
+
+def test_what_a_subagent_fetches_stands_in_its_own_context(make_engine, place):
+    parent = in_the_yard(make_engine, place)
+    parent.delegates(1, "Repair the label printer of the parcel team.")
+    parent.starts("a1")
+    given = {"ids": ["abcd"]}
+    for agent, name in (({"agent_id": "a1"}, f"s1{AGENT_MARK}a1"), ({}, "s1")):
+        parent.send(
+            "PreToolUse", tool_name="mcp__tacit__memory_get", tool_use_id="t9", tool_input=given, **agent
+        )
+        caller = parent.engine.agents.in_its_session(Caller(cwd=str(place)), "memory_get", given.get)
+        assert caller.session is not None
+        assert caller.session.session_id == name

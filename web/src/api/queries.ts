@@ -255,6 +255,7 @@ onTakenBack(renewMemories);
 
 export interface EditedParts {
   content: string;
+  headline: string;
   kind: string;
   when: string;
   scope: string;

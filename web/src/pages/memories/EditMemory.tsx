@@ -43,6 +43,7 @@ export function EditMemory({ memory: given, done }: { memory: Memory; done: () =
       }}
     >
       <Textarea label="Statement" autosize minRows={3} maxRows={14} value={parts.content} onChange={(event) => put("content", event.currentTarget.value)} data-autofocus />
+      <TextInput label="Headline" placeholder="what an index shows of it; left empty = made from the words" maxLength={60} value={parts.headline} onChange={(event) => put("headline", event.currentTarget.value)} />
       <div className="two">
         <Select label="Kind" data={kindsWith(kinds, base.kind)} value={parts.kind} onChange={(value) => put("kind", value ?? base.kind)} allowDeselect={false} />
         <TextInput label="Scope" value={parts.scope} onChange={(event) => put("scope", event.currentTarget.value)} />
@@ -91,7 +92,7 @@ export function EditMemory({ memory: given, done }: { memory: Memory; done: () =
 }
 
 function partsOf(memory: Memory): EditedParts {
-  return { content: memory.content, kind: memory.kind, when: "", scope: memory.scope, importance: memory.importance, pinned: memory.pinned, sensitivity: memory.sensitivity, all_branches: null };
+  return { content: memory.content, headline: memory.headline, kind: memory.kind, when: "", scope: memory.scope, importance: memory.importance, pinned: memory.pinned, sensitivity: memory.sensitivity, all_branches: null };
 }
 
 function changesOf(memory: Memory, parts: EditedParts): Partial<EditedParts> {

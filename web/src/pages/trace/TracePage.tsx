@@ -13,7 +13,7 @@ export function Component() {
       {({ trace, verdicts }) => (
         <>
           <Head
-            title={trace.injected.length > 0 ? `${trace.summary} injected` : "Silence"}
+            title={trace.summary ? `${trace.summary} injected` : "Silence"}
             text={trace.injected.length > 0 ? `${trace.tokens} tokens, for what was about to happen.` : `${sentence(trace.silence)}`}
           >
             {trace.session !== "" && (
