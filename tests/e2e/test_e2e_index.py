@@ -16,6 +16,7 @@ from e2e.drivers.clients import require_client
 from e2e.drivers.codex import Codex
 from e2e.drivers.copilot import Copilot
 from e2e.drivers.gemini import Gemini
+from e2e.drivers.machine import wait_for
 from e2e.drivers.opencode import OpenCode
 from e2e.drivers.sandbox import Sandbox
 from e2e.host_matrix import proves
@@ -143,7 +144,7 @@ def test_the_model_fetches_by_a_short_id(person, host):
     assert [len(first.find(text)) for text in (LINT, HEADLINE, RULE)] == [1, 1, 0]
     assert [len(second.find(text)) for text in (LINT, HEADLINE)] == [1, 1]
     assert [RULE in turn.text for turn in second.turns if turn.role == "tool"] == [True], "it reads it"
-    assert one.fetched(session) == [one.rule]
+    wait_for(lambda: one.fetched(session) == [one.rule])
     fetched = sandbox.tacit("why").stdout.partition("on_demand")[2].partition("asked")[2]
     assert fetched.lstrip().startswith(f"memory_get {one.rule[-4:]}")
     assert f"+ 1.00 {one.rule}" in fetched
@@ -190,6 +191,7 @@ def test_two_sessions_in_a_project_and_one_in_another_fetch_each_for_itself(pers
         thread.start()
     for thread in threads:
         thread.join()
+    wait_for(lambda: all(one.fetched(session) for session in sessions.values()))
     first, second, third = (one.fetched(sessions[number]) for number in range(3))
     assert (first, third) == ([one.rule], [name])
     assert len(second) == 1
