@@ -55,6 +55,7 @@ def open_session(signal: Signal, *, parent: SessionState | None = None) -> Sessi
         recent_prompts=parent.recent_prompts,
         reminded=parent.reminded,
         noted_turn=parent.noted_turn,
+        offered=parent.offered,
     )
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from agent import Agent
 from tacit.app.prerender import START_PAYLOADS
+from tacit.model.session import SessionKey
+from tacit.recall.index import MOST_CHANGES
 from tacit.recall.render import CHANGES_OPENING, INDEX_OPENING
 
 RULE = "Run `make lint` before every commit."
@@ -160,3 +162,32 @@ def test_without_a_budget_nothing_is_told(make_engine, place):
     assert RULE in told
     assert NEW_HEADLINE not in told
     assert NEW in agent.start(source="resume"), "nor is it taken for told"
+
+
+def test_a_fork_knows_what_its_parent_was_offered(engine, place):
+    def fork(session, source, **more):
+        told = {
+            "sessionID": session,
+            "directory": str(place),
+            "event": "session.start",
+            "source": source,
+            **more,
+        }
+        return engine.hook("opencode", told, deadline_ms=5000)
+
+    assert len(headlines(fork("s1", "startup"))) == len(HEADLINES)
+    fork("s2", "fork", forkOf="s1")
+    state = engine._sessions.load(SessionKey(host="opencode", session_id="s2"))
+    assert len(state.offered) == len(HEADLINES)
+
+
+def test_of_very_many_changes_some_are_listed_and_the_others_counted(engine, agent, place):
+    agent.start()
+    for number in range(MOST_CHANGES + 6):
+        words = (f"machine {number}", f"team{number}", f"place{number}")
+        engine.remember(LONG.format(*words), kind="decision", cwd=str(place))
+    engine.remember(RULE, cwd=str(place), when="commit")
+    told = agent.prompt(COMMIT)
+    assert told.count("The machine ") > 5
+    assert "Not listed: " in told
+    assert CHANGES_OPENING not in agent.prompt("And now commit the other half, please.")
