@@ -74,8 +74,20 @@ def home(tmp_path: Path) -> Home:
     return made
 
 
+LONGEST = (
+    "test_e2e_bad_input",
+    "test_web_",
+    "test_e2e_",
+    "test_evals_",
+    "test_postgres_shards",
+    "test_why_not_properties",
+)
+"""Files that take minutes: with each file in one process, none of them is begun when the others are nearly done."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
     for item in items:
         slow = item.get_closest_marker("slow") or item.get_closest_marker("e2e")
         if slow and not item.get_closest_marker("timeout"):

@@ -9,11 +9,8 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import Any
 from uuid import uuid4
-
-import pytest
 
 from tacit import Tacit
 
@@ -25,14 +22,6 @@ MODULES = {
     "litellm": "litellm",
 }
 FRAMEWORKS = tuple(MODULES)
-
-
-def needs(framework: str) -> pytest.MarkDecorator:
-    """Return a mark that skips a test before its set-up if the framework is not installed."""
-    missing = find_spec(MODULES[framework].partition(".")[0]) is None
-    return pytest.mark.skipif(
-        missing, reason=f"{framework} is not installed: `just frameworks` runs this test"
-    )
 
 
 WAYS = ("sync", "async", "stream")

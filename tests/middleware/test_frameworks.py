@@ -1,7 +1,7 @@
 """The published agent frameworks with memory, against the stub model: their requests differ by the blocks and by nothing else.
 
 The shipped embedding model reads; no prompt repeats the words of the memory that it gets. Run by `.ci/run` in the environment of the
-group `frameworks`; skipped where a framework is not installed.
+group `frameworks`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from middleware.framework_agents import APIS, DRIVERS, FRAMEWORKS, WAYS, Driver, needs
+from middleware.framework_agents import APIS, DRIVERS, FRAMEWORKS, WAYS, Driver
 from sdk_agent import bare
 from tacit import Tacit
 from tacit.client.daemon_client import DaemonClient
@@ -51,9 +51,8 @@ SCRIPT = (
     ),
     Reply(when="", answers=(Say(text="four"),)),
 )
-EVERY = [pytest.param(framework, marks=needs(framework)) for framework in FRAMEWORKS]
 WAYS_AND_APIS = [
-    pytest.param(framework, api, way, marks=needs(framework))
+    (framework, api, way)
     for framework in FRAMEWORKS
     for number, api in enumerate(APIS[framework])
     for way in (WAYS if number == 0 else ("sync",))
@@ -126,7 +125,7 @@ def test_requests_differ_by_the_blocks_alone(framework: str, api: str, way: str,
     assert [kept(after, before) / before.size for before, after in itertools.pairwise(outlines)] == [1.0] * 4
 
 
-@pytest.mark.parametrize("framework", EVERY)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_without_a_daemon_a_program_goes_on(framework: str, tmp_path: Path) -> None:
     api = APIS[framework][0]
     with Tacit.connect(tmp_path / "none", cwd="", start=False) as dead:
@@ -142,7 +141,7 @@ class Broken(Tacit):
         raise OSError("the disk is gone")
 
 
-@pytest.mark.parametrize("framework", EVERY)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 @pytest.mark.parametrize("way", ["sync", "stream"])
 def test_no_failure_of_ours_reaches_the_program(
     framework: str, way: str, caplog: pytest.LogCaptureFixture
@@ -152,7 +151,7 @@ def test_no_failure_of_ours_reaches_the_program(
     assert "goes out without memory" in caplog.text
 
 
-@pytest.mark.parametrize("framework", EVERY)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_nothing_is_learned_unless_the_program_asks_for_it(framework: str, tmp_path: Path) -> None:
     said = "From now on, always write dates as 2026-11-26."
     learned: dict[bool, str] = {}
@@ -167,7 +166,7 @@ def test_nothing_is_learned_unless_the_program_asks_for_it(framework: str, tmp_p
     assert learned[False] == ""
 
 
-@pytest.mark.parametrize("framework", EVERY)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_an_agent_has_memories_and_sessions_of_its_own(framework: str, tmp_path: Path) -> None:
     with Tacit.open(tmp_path / "home", cwd=tmp_path) as memory:
         memory.remember("Escalate outages to Priya.", scope="agent:support", when="always")
@@ -197,7 +196,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     DaemonClient(home).stop()
 
 
-@pytest.mark.parametrize("framework", EVERY)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_daemon_gives_the_same(framework: str, daemon: Path) -> None:
     with Tacit.connect(daemon, cwd=daemon.parent) as memory:
         bodies = [json.dumps(body) for body in recorded(framework, APIS[framework][0], "async", memory)]
@@ -209,7 +208,7 @@ def test_the_daemon_gives_the_same(framework: str, daemon: Path) -> None:
 FAILS = "A write that ends in 'no such file' needs scripts/mount.sh first."
 
 
-@pytest.mark.parametrize("framework", EVERY)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_failed_tool_gets_what_is_known_of_the_failure(framework: str, tmp_path: Path) -> None:
     fails = (CallTool(name="write_file", input={"path": "missing.txt"}), Say(text="sorry"))
     settings = {"recall": {"deadline_ms": 10_000, "budgets": {"start": 0}}}
@@ -224,7 +223,6 @@ def test_a_failed_tool_gets_what_is_known_of_the_failure(framework: str, tmp_pat
     assert 'surface=\\"failure\\"' in after
 
 
-@needs("openai_agents")
 def test_a_handoff_keeps_what_was_given(memory: Tacit) -> None:
     from agents import Agent, Runner
 
@@ -243,7 +241,6 @@ def test_a_handoff_keeps_what_was_given(memory: Tacit) -> None:
     assert first["instructions"].replace("You hand over.", "You know shipping.") == second["instructions"]
 
 
-@needs("openai_agents")
 def test_a_conversation_that_the_api_stores_goes_on(memory: Tacit) -> None:
     from agents import Runner
 
@@ -262,7 +259,6 @@ def test_a_conversation_that_the_api_stores_goes_on(memory: Tacit) -> None:
     assert second["instructions"] == first["instructions"]
 
 
-@needs("openai_agents")
 def test_a_model_object_gets_the_memory_of_its_provider(memory: Tacit) -> None:
     from agents import Agent, RunConfig, Runner
 
@@ -274,7 +270,6 @@ def test_a_model_object_gets_the_memory_of_its_provider(memory: Tacit) -> None:
         assert LINT in json.dumps(model.model_requests[0].body)
 
 
-@needs("langchain")
 def test_an_agent_in_a_tool_of_another_has_a_session_of_its_own(tmp_path: Path) -> None:
     from langchain.agents import create_agent
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from middleware.framework_agents import FRAMEWORKS, needs
 from tacit import Tacit
 from tacit.client.daemon_client import DaemonClient
 from tacit.hosts.probe.stub_model import StubModel
@@ -19,7 +18,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore"),  # the frameworks' own warnings are not ours to settle
     pytest.mark.usefixtures("no_leftovers"),
-    *(needs(framework) for framework in FRAMEWORKS),
 ]
 GUIDE = Path(__file__).parents[2] / "docs/guide/frameworks.md"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from middleware.framework_agents import DRIVERS, needs
+from middleware.framework_agents import DRIVERS
 from tacit import Tacit
 from tacit.client.daemon_client import DaemonClient
 from tacit.errors import InvalidInput
@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore"),  # the frameworks' own warnings are not ours to settle
     pytest.mark.usefixtures("no_leftovers"),
-    needs("langchain"),
 ]
 
 FACTS = {
