@@ -19,6 +19,7 @@ from contextlib import closing
 import pytest
 from rich.cells import cell_len
 
+from e2e.drivers.sandbox import Sandbox
 from tacit.model.changes import Add
 from tacit.model.memory import Speaker
 
@@ -27,18 +28,19 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 STATEMENT = "The module number {n} of the service that is described here in many words keeps its state in a table named state_{n}."
 
 
-@pytest.fixture
-def full(sandbox):
+@pytest.fixture(scope="module")
+def full():
     """A machine with sixty memories, some of which wait."""
-    with closing(sandbox.engine()) as engine:
-        for number in range(60):
-            engine.remember(
-                STATEMENT.format(n=number), cwd=str(sandbox.project), source="mcp" if number % 3 else "library",
-                speaker=Speaker.USER if number % 3 else Speaker.AGENT,
-            )  # fmt: skip
-    sandbox.tacit("recall", "which table keeps the state of module 7?")
-    sandbox.tacit("recall", "commit this", "--surface", "prompt")
-    return sandbox
+    with Sandbox() as sandbox:
+        with closing(sandbox.engine()) as engine:
+            for number in range(60):
+                engine.remember(
+                    STATEMENT.format(n=number), cwd=str(sandbox.project), source="mcp" if number % 3 else "library",
+                    speaker=Speaker.USER if number % 3 else Speaker.AGENT,
+                )  # fmt: skip
+        sandbox.tacit("recall", "which table keeps the state of module 7?")
+        sandbox.tacit("recall", "commit this", "--surface", "prompt")
+        yield sandbox
 
 
 def on_terminal(sandbox, *arguments, typed=b"", lines=24, columns=80, **environment) -> str:
