@@ -195,6 +195,7 @@ def test_what_was_injected_is_never_learned_back(sandbox, installed):
 def test_a_damaged_database_harms_no_turn(sandbox, installed):
     sandbox.remember("We always run `make lint` before committing.", kind="preference")
     database = sandbox.tacit_home / "tacit.db"
+    sandbox.kill_daemon()  # one that has the pages in memory writes them back
     for side in ("-wal", "-shm"):
         database.with_name(database.name + side).unlink(missing_ok=True)
     database.write_bytes(b"not a database " * 4096)
