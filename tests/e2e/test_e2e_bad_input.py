@@ -554,6 +554,7 @@ def test_wrong_settings_of_the_user_are_named_and_harm_no_turn(shared_machine, n
     text, key, word = WRONG[name]
     machine.stop()
     machine.home.config_file.write_text(text)
+    machine.wake()
     assert RULE in machine.start()
     said = machine.tacit("status").stdout
     assert str(machine.home.config_file) in said

@@ -12,7 +12,6 @@ from e2e.drivers.opencode import OpenCode
 from e2e.drivers.prefix import compare_prefixes
 from e2e.drivers.sandbox import Sandbox
 from e2e.host_matrix import proves
-from tacit.hosts.probe import opencode as opencode_probe
 from tacit.hosts.probe.stub_model import find_places
 from tacit.model.session import SessionKey
 
@@ -222,23 +221,6 @@ def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report, pre
         assert found.kept_share == 1.0, found.breaks
     else:
         assert found.kept_share < 1.0, "a section that follows the topic cannot leave the prefix as it was"
-
-
-def test_the_probe_of_doctor_finds_its_nonce_with_the_real_client(sandbox, installed, report):
-    from tacit.model.scope import UNIVERSAL
-
-    nonce = "nonce8be20c"
-    sandbox.remember(f"The release word is {nonce}.", kind="preference", when="always", scope=UNIVERSAL)
-    (plugin,) = installed.plugins.glob("*.js")
-    result = opencode_probe.probe(
-        require_client("opencode"),
-        plugin=plugin,
-        tacit_home=sandbox.tacit_home,
-        nonce=nonce,
-        launcher=sandbox.tacit_home / "bin" / "tacit-hook",
-    )
-    report("probe of OpenCode", f"{result.took_ms:.0f} ms at {result.where}")
-    assert result.ok, f"{result.advice}\n{result.output_end}"
 
 
 def _memory_block(request) -> str:
