@@ -25,7 +25,7 @@ UNANSWERED = (
 
 
 def test_a_question_gets_the_one_memory_that_answers_it(live):
-    machine = live("preset: focused")
+    machine = live("preset: focused\nrecall: {budgets: {index: 0}}")  # with it, what is stored since is told
     session = Session(machine, "s1")
     session.start()
     for content in STORED:  # after the start pack

@@ -18,6 +18,8 @@ BACKFILL = "Always pass --dry-run first when you run scripts/backfill.py."
 ISSUE = "Before you open a GitHub issue, look for a closed one with the same title."
 RULES = (LINT, PUSH, CODEGEN, LEDGER, BACKFILL, ISSUE)
 
+NO_INDEX = "preset: focused\nrecall: {budgets: {index: 0}}"
+"""Without an index a session is not told what was stored since it began."""
 AT_THE_CALL = {
     "before every commit": (LINT, "Looks right. Wrap it up.", "Bash", {"command": "git add -A && git commit -m 'Cache the token'"}),
     "after changing": (CODEGEN, "The customer needs a nickname.", "Edit", {"file_path": "proto/customer.proto", "old_string": "1;", "new_string": "2;"}),
@@ -54,7 +56,7 @@ def test_a_rule_arrives_with_the_call_that_it_names_once_per_context(live):
 
 
 def test_a_prohibition_arrives_at_the_prompt_or_at_the_step_before(live):
-    ordered, unordered = begin(live("preset: focused"), "ordered", "unordered")
+    ordered, unordered = begin(live(NO_INDEX), "ordered", "unordered")
     assert told(ordered.say("Great, ship it.")) == [PUSH]
     assert told(unordered.say("The login page is too slow.")) == []
     assert PUSH in "".join(unordered.bash("git commit -am 'Cache the token'"))
@@ -63,7 +65,7 @@ def test_a_prohibition_arrives_at_the_prompt_or_at_the_step_before(live):
 
 
 def test_a_prohibition_arrives_when_the_user_accepts_what_it_forbids(live):
-    accepting, refusing = begin(live("preset: focused"), "accepting", "refusing")
+    accepting, refusing = begin(live(NO_INDEX), "accepting", "refusing")
     for session in (accepting, refusing):
         session.say("The login page is too slow.")
         session.stops("The query has an index now. Shall I push to main?")
