@@ -190,8 +190,10 @@ def print_trace(trace: TraceView, *, stages: bool) -> None:
 def stats_line(stats: InjectionStats) -> str:
     """The counts of a recall that injected something, in words."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in stats["by_type"])
-    relevance = f"; {kinds}; mean relevance {stats['avg_relevance']:.2f}" if kinds else ""
-    return f"{stats['memories_considered']} looked at and {stats['tokens_budget']} tokens{relevance}"
+    return (
+        f"{stats['memories_considered']} looked at and {stats['tokens_budget']} tokens; {kinds};"
+        f" mean relevance {stats['avg_relevance']:.2f}"
+    )
 
 
 def _print_candidates(trace: TraceView, chosen: set[str]) -> None:

@@ -369,7 +369,7 @@ class RecallSettings(_Section):
         description="the measures of similarity",
     )
     spaces_prompt: tuple[SpaceName, ...] = Field(
-        default=("semantic", "character", "recent", "intent"),
+        default=("semantic", "lexical", "character", "recent"),
         description="which of them search before a prompt, where every millisecond counts; empty = all",
     )
     spaces_on_demand: tuple[SpaceName, ...] = Field(
@@ -436,12 +436,6 @@ class RecallSettings(_Section):
         le=1.0,
         description="for `focused`: least share of the best answer's score that a further memory of an answer on demand needs, unless it matches the question nearly as well; 0 = none",
     )
-    question_cosine: float = Field(
-        default=0.35,
-        ge=0.0,
-        le=1.0,
-        description="for `focused`: least cosine of a memory that answers a short question and lies far ahead of the next one; 1 = a question is a prompt like any other",
-    )
     follow_ups: bool = Field(
         default=True, description="read a prompt of few words together with the one before it"
     )
@@ -464,7 +458,7 @@ class RecallSettings(_Section):
     )
     subagents: dict[str, AgentPolicy] = Field(
         default_factory=dict,
-        description="what a subagent of a type gets when it starts: `full` = rules and facts for its task, `lean` = two rules and those whose moment its task names, `none`; `*` = every other type; empty = full",
+        description="what a subagent of a type gets when it starts: `full` = rules and facts for its task, `lean` = two rules, `none`; `*` = every other type; empty = full",
     )
     blocking: bool = Field(
         default=False,

@@ -33,8 +33,6 @@ UNSPECIFIC_ACTIONS = frozenset(
 CERTAIN_CHANCE = 0.8
 """From this chance on a call is taken for a certain action. Writing a whole file makes a new one four times out of five (53 of 67
 writes whose result says so, in two projects' sessions)."""
-RARE_ACTIONS = frozenset({"commit", "push", "open_or_update_pr", "release"})
-"""Actions that happen a few times a session; what speaks of them is nearly always for them."""
 _RARE_ACTION_NAMES: dict[str, frozenset[str]] = {
     "commit": frozenset({"commit", "committing", "committed"}),
     "push": frozenset({"push", "pushing", "pushed"}),
@@ -99,8 +97,6 @@ class TriggerFit:
         hits: how many things, besides the action, the call itself touches; a count.
         file: the very file is touched that the trigger or its memory names.
         named: a command that the trigger or its memory names is about to run.
-        free: the action itself is among what the trigger speaks of.
-        rare: free, and the action is one of RARE_ACTIONS.
         elsewhere: its paths or languages are given and are others.
     """
 
@@ -111,8 +107,6 @@ class TriggerFit:
     hits: int = 0
     file: bool = False
     named: bool = False
-    free: bool = False
-    rare: bool = False
     elsewhere: bool = False
     reasons: tuple[str, ...] = ()
 
@@ -213,9 +207,7 @@ class CallMatcher:
             hits=hits,
             file=file or (pattern and not guessed),
             named=command_named,
-            free=free,
             elsewhere=self._elsewhere(trigger, touched=file or pattern),
-            rare=free and name in RARE_ACTIONS,
             reasons=tuple(reasons[:4]),
         )
 

@@ -16,7 +16,7 @@ from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
-from tacit.recall.stage import MOMENT, Outcome, RecallState
+from tacit.recall.stage import Outcome, RecallState
 
 DIVERSITY = 0.85
 AS_RANKED = "as_ranked"
@@ -116,12 +116,11 @@ def pack_candidates(
 ) -> Outcome[Pack]:
     """The pack of `candidates`, best first, at most `most`, within `tokens` (None = the budget of the query).
 
-    Without `most`, a start pack, an answer, and rules at their moment, are bounded by the budget, not by a number.
+    Without `most`, a start pack and an answer are bounded by the budget, not by a number.
     """
     query, settings = state.query, state.settings
-    certain = sum(MOMENT in candidate.reasons for candidate in candidates)
     unbounded = state.from_pool or query.surface is Surface.ON_DEMAND
-    usual = len(candidates) if unbounded else max(settings.max_items, certain)
+    usual = len(candidates) if unbounded else settings.max_items
     ranked = state.source == "answer" and state.score.by_match
     allowance = Allowance(
         tokens=query.budget_tokens if tokens is None else tokens,

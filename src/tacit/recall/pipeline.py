@@ -45,6 +45,7 @@ from tacit.recall.score import judge
 from tacit.recall.score.armed import ArmedWeights
 from tacit.recall.score.floors import floors, of_enabled_kinds
 from tacit.recall.score.gate import Gate, PromptTransform, load_prompt_transform, shipped_gate
+from tacit.recall.score.gate.evidence import cover
 from tacit.recall.score.names import find_shared_names
 from tacit.recall.second_stage import read_again
 from tacit.recall.stage import Context, Delivered, RecallState, Source, Stages, Tools, run_stages
@@ -82,6 +83,7 @@ class RecallPipeline:
             ("fuse", partial(read_sections, tools)),
             ("fuse", partial(load, tools)),
             ("fuse", measure),
+            ("fuse", partial(cover, tools)),
         )
         # Both may wait for a server: before the search, which holds one transaction.
         self._ask_models: Stages = (("retrieve", ask_judge), ("retrieve", partial(embed, tools)))

@@ -160,7 +160,7 @@ def ask(
     by_space: dict[str, Ranking] = {}
     if query.error_signature:
         by_space["error"] = search.error(query.error_signature, scope=query.scope, limit=max(limit, wide))
-    if state.score.moments and query.moments:
+    if state.score.gated and query.surface is Surface.ACTION and query.moments:
         moment_ranking = search.entity(query.moments, scope=query.scope, limit=max(limit, wide))
         by_space["moment"] = replace(moment_ranking, space="moment")
     for name in state.spaces:

@@ -27,7 +27,7 @@ from tacit.reading.prompts.machine_made import machine_made
 from tacit.session.holdout import held_out
 
 LEAN_ITEMS = 2
-"""Memories that a subagent gets with the policy `lean`, besides rules at their moment."""
+"""Memories that a subagent gets with the policy `lean`."""
 
 
 def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | SilenceReason:

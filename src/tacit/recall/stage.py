@@ -29,7 +29,7 @@ from tacit.safety.trust import why_hidden
 
 T = TypeVar("T")
 MOMENT = "its moment"
-"""Reason of a rule whose own words name this call, this prompt, or the call that mostly comes next."""
+"""Reason of a rule whose own words name this call, or the call that mostly comes next."""
 
 
 LAST_SESSION = "last session"
@@ -393,7 +393,6 @@ class Score:
         adapt: the settings as this way wants them on a surface.
         ask: the query as this way asks it.
         gated: the fitted gate judges instead, on the surfaces that it covers.
-        moments: a rule that names its moment is certain there, whatever `judge` and the gate say.
         by_match: an answer on demand is judged by its match with the question and beside the best one (`recall.answer_cut`).
         ages_out: an episodic memory that is too old for its kind is left out; else age only lowers its place.
     """
@@ -402,7 +401,6 @@ class Score:
     adapt: Callable[[RecallSettings, Surface], RecallSettings] = lambda settings, _surface: settings
     ask: Callable[[Query, RecallSettings, KindRegistry], Query] = lambda query, _settings, _kinds: query
     gated: bool = False
-    moments: bool = False
     by_match: bool = False
     ages_out: bool = True
 

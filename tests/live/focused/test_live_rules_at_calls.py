@@ -55,13 +55,11 @@ def test_a_rule_arrives_with_the_call_that_it_names_once_per_context(live):
         assert told(session.start("compact")) == [rule], f"after a compaction: {rule}"
 
 
-def test_a_prohibition_arrives_at_the_prompt_or_at_the_step_before(live):
-    ordered, unordered = begin(live(NO_INDEX), "ordered", "unordered")
-    assert told(ordered.say("Great, ship it.")) == [PUSH]
-    assert told(unordered.say("The login page is too slow.")) == []
-    assert PUSH in "".join(unordered.bash("git commit -am 'Cache the token'"))
-    for session in (ordered, unordered):
-        assert session.bash("git push origin main") == Told("")
+def test_a_prohibition_arrives_at_the_step_before(live):
+    (session,) = begin(live(NO_INDEX), "s1")
+    assert told(session.say("The login page is too slow.")) == []
+    assert PUSH in "".join(session.bash("git commit -am 'Cache the token'"))
+    assert session.bash("git push origin main") == Told("")
 
 
 def test_a_prohibition_arrives_when_the_user_accepts_what_it_forbids(live):
@@ -69,7 +67,7 @@ def test_a_prohibition_arrives_when_the_user_accepts_what_it_forbids(live):
     for session in (accepting, refusing):
         session.say("The login page is too slow.")
         session.stops("The query has an index now. Shall I push to main?")
-    assert told(accepting.say("yes please")) == [PUSH]
+    assert f"- [Preference] {PUSH}" in accepting.say("yes please")
     assert told(refusing.say("no, not yet")) == []
 
 

@@ -9,7 +9,7 @@ from e2e.drivers.machine import Machine, wait_for
 from e2e.drivers.session import Session
 from live.focused.work import COMMIT_PROMPT, DECISIONS
 
-SETTINGS = "recall: {level: eager, budgets: {start: 0}}"
+SETTINGS = "recall: {budgets: {start: 0}}"
 SESSIONS = 6
 
 

@@ -120,9 +120,6 @@ def test_only_a_rule_that_may_refuse_answers_before_the_call(make_engine, place)
 
 
 def test_the_last_words_of_a_message_are_read_from_the_sessions_file(session, place, tmp_path):
-    session.engine.remember(
-        "Never commit without a ticket number.", cwd=str(place), kind="preference", when="commit"
-    )
     events = tmp_path / "events.jsonl"
     row = {"type": "assistant.message", "data": {"content": "The export works now. Shall I commit it?"}}
     events.write_text(json.dumps(row) + "\n" + json.dumps({"type": "assistant.turn_end", "data": {}}) + "\n")
@@ -131,4 +128,6 @@ def test_the_last_words_of_a_message_are_read_from_the_sessions_file(session, pl
     session.prompt("Make the export work, please.")
     session.send("Stop", transcript_path=str(events))
     events.write_text(text)  # Copilot writes its file after it called the hook
-    assert "ticket number" in session.prompt("yup")
+    session.prompt("yup")
+    (state,) = session.engine.sessions()
+    assert state.last_message_end.endswith("Shall I commit it?")

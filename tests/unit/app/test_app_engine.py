@@ -52,45 +52,14 @@ def test_the_session_that_said_it_is_not_told(engine, place):
 
 
 def test_a_prompt_that_a_rule_governs_gets_it_once(agent):
-    assert RULE in agent.prompt("please commit this with a good message")
-    assert agent.prompt("now commit the rest as well") == ""
+    assert RULE in agent.prompt("is make lint run before every commit?")
+    assert agent.prompt("so make lint before every commit, yes?") == ""
 
 
 @pytest.mark.parametrize("text", ["yes", "thanks a lot!", "what a lovely day"])
 def test_small_talk_and_an_acceptance_of_nothing_get_silence(agent, text):
     assert agent.prompt(text) == ""
     assert agent.engine.why(limit=1)[0].silent
-
-
-def test_yup_to_a_proposal_gets_the_rule(agent):
-    agent.prompt("what is left?")
-    agent.stop("All tests pass. Shall I commit the changes?")
-    assert RULE in agent.prompt("yup")
-
-
-@pytest.mark.parametrize(
-    ("rule", "proposal"),
-    [
-        (
-            "Run `make lint` after every change.",
-            "The parser drops the last row; I would fix the loop. Want me to implement it?",
-        ),
-        ("We always run `make lint` before committing.", "Everything passes. Shall I commit it?"),
-        ("Never commit without running the tests.", "Done. Want me to commit and push?"),
-        (
-            "Use `make release` to tag and publish a release.",
-            "All is green. Shall I tag and publish the release?",
-        ),
-    ],
-)
-def test_yup_gets_a_rule_whose_trigger_was_read_from_its_words(make_engine, place, rule, proposal):
-    engine = quiet(make_engine)
-    engine.remember(rule, cwd=str(place))
-    agent = Agent(engine, place)
-    agent.start()
-    agent.prompt("look at the parser")
-    agent.stop(proposal)
-    assert rule.rstrip(".") in agent.prompt("yup")
 
 
 def test_a_rule_for_a_file_comes_when_the_file_is_read(make_engine, place):
@@ -474,14 +443,14 @@ def test_an_event_of_an_agent_of_ones_own_that_is_sent_again_gets_the_same_text_
     engine = quiet(make_engine)
     engine.remember(RULE, cwd=str(place), when="commit")
     about = {"session": "s1", "cwd": str(place)}
-    prompt = {**about, "event": "prompt", "key": "p1", "text": "please commit this with a good message"}
+    prompt = {**about, "event": "prompt", "key": "p1", "text": "is make lint run before every commit?"}
     first = json.loads(engine.hook("plain", prompt, deadline_ms=5000))
     again = json.loads(engine.hook("plain", prompt, deadline_ms=5000))
     assert RULE in first["context"]
     assert (again["context"], again["surface"]) == (first["context"], "prompt")
     (state,) = engine.sessions()
     assert (state.turn, len(state.ledger)) == (1, 1)
-    other = {**prompt, "key": "p2", "text": "now commit the rest as well"}
+    other = {**prompt, "key": "p2", "text": "so make lint before every commit, yes?"}
     assert engine.hook("plain", other, deadline_ms=5000) == ""
 
 

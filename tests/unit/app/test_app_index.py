@@ -24,7 +24,7 @@ NOUNS = (
 HEADLINES = tuple(f"The {noun} of the warehouse" for noun, _, _ in NOUNS)
 NEW = LONG.format("turnstile", "visitor", "lobby")
 NEW_HEADLINE = "The turnstile of the warehouse"
-COMMIT = "Please commit what we have."
+COMMIT = f"Is it so: {RULE}"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
 RULE = "Always run ruff before every commit"
-ASKS = "Please commit the work."
+ASKS = "Is ruff always run before every commit?"
 
 
 class Day:
@@ -69,12 +69,12 @@ def test_after_some_messages_the_next_prompt_block_carries_it_once(day):
     assert trace.tokens <= trace.budget_tokens
     assert NUDGE in trace.block
     day.talk(EVERY - 1)
-    assert NUDGE in day.prompt("Please commit the rest of the work."), "and again as many messages later"
+    assert NUDGE in day.prompt(f"{ASKS} And the rest?"), "and again as many messages later"
 
 
 def test_it_comes_at_most_with_one_message_in_five(day):
     day.start()
-    came = sum(NUDGE in day.prompt(f"Please commit part {number} of the work.") for number in range(40))
+    came = sum(NUDGE in day.prompt(f"{ASKS} Part {number}?") for number in range(40))
     assert 0 < came <= 40 / EVERY
 
 
@@ -137,7 +137,7 @@ def test_only_where_the_agent_has_our_tools(tmp_path):
     day.talk(EVERY)
     assert NUDGE not in day.prompt(ASKS), "no agent of this host listed our tools"
     day.engine.nudges.tools_listed("claude-code")
-    assert NUDGE in day.prompt("Please commit the rest of the work.")
+    assert NUDGE in day.prompt(f"{ASKS} And the rest?")
     day.clock.advance(KNOWN_FOR_MS + 1)
     assert not day.engine.nudges.offers("auto", "claude-code"), "that was long ago"
     day.engine.close()

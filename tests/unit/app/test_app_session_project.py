@@ -114,7 +114,7 @@ def test_what_is_on_record_comes_elsewhere_too_and_the_start_pack_after_a_compac
     agent = Agent(engine, start, "s2")
     agent.send("UserPromptSubmit", prompt="Hello there, have a look")
     agent.cwd = elsewhere
-    assert RULE in agent.prompt("I will commit this now")
+    assert RULE in agent.prompt(f"{RULE}, is that so?")
 
 
 def test_a_subagent_works_in_the_project_of_its_session(engine: Engine, tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_each_event_of_a_program_with_many_users_is_of_the_user_it_names(engine:
         given = {
             "session": "shared",
             "event": "prompt",
-            "text": f"I will commit this now for {user}",
+            "text": f"{RULE}, is that so for {user}?",
             "cwd": user,
         }
         assert (RULE in engine.hook("plain", given, deadline_ms=5000)) is comes

@@ -13,7 +13,7 @@ from unit.app.test_app_engine import quiet
 RULE = "Run `make lint` before every commit."
 PINNED = "Answer in short sentences."
 FACT = "The parser of invoices reads a page at a time; repair it there."
-TASK = "Repair the parser of invoices, then commit it."
+TASK = "Repair the parser of invoices that reads a page at a time, and run `make lint` before every commit."
 
 
 class Parent(Agent):

@@ -115,7 +115,7 @@ def test_reminders_are_told(work, tacit):
     for number in range(EVERY - 1):
         work.says(f"Please look at file {number}.")
     assert work.found("s1")["reminded"] == []
-    assert NUDGE in work.says("Please commit the work.")
+    assert NUDGE in work.says("Is ruff run before a commit?")
     assert work.found("s1")["reminded"] == [EVERY]
     told = work.engine.admin.learned.of_session("s1", visibility=work.engine.visibility(Speaker.AGENT))
     assert told.reminded == (), "for the user alone"

@@ -121,5 +121,5 @@ def test_data_of_projects_that_were_not_fitted_on_is_left_out(data, tmp_path):
 
 def test_the_shipped_files_name_their_projects():
     assert shipped_projects(PACKAGE) == (
-        "blastmerge", "emailbuddy", "getspecstory", "houdoku", "league-analyzer", "minsky", "polychrome",
+        "blastmerge", "emailbuddy", "everyday", "getspecstory", "houdoku", "league-analyzer", "minsky", "polychrome",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The gate's bounds by hand: prompts that deserve nothing, prompts of other projects, tokens."""
+"""The fit of the gate by hand: thresholds, projects left out, weights at their prior."""
 
 from __future__ import annotations
 
@@ -12,22 +12,19 @@ from tacit.model.evidence import Candidate
 from tacit.model.scope import project_scope
 from tacit.recall.score.gate.evidence import EVIDENCE
 from tacit_evals.fit.gate import (
-    FRAME_TOKENS,
-    LINE_TOKENS,
     PRIOR,
     Pairs,
     Predicted,
     PromptCandidates,
-    bounded_threshold,
-    controlled_threshold,
     fit_weights,
-    foreign_threshold,
+    left_out,
+    level_thresholds,
     ridge_logistic,
-    token_threshold,
+    shown_above,
+    without,
+    wrongful_by_project,
 )
 from tacit_evals.report.scorecard import Line
-
-SAME = {"slope": 1.0, "offset": 0.0}
 
 
 def chance(logit):
@@ -38,64 +35,40 @@ def memory(name, tokens=32):
     return memory_named(name, name, scope=project_scope("p"), at_ms=0, tokens=tokens)
 
 
-def prompt(number, logits, *, nothing=False, crossed=False, generic=(), given=False):
+def prompt(number, logits, *, nothing=False, store="p", prompt_of=""):
     asked = PromptCandidates(
-        store="p",
-        prompt_of="q" if crossed else "p",
+        store=store,
+        prompt_of=prompt_of or store,
         item=f"p{number}",
         query=None,
         candidates=tuple(Candidate(memory=memory(name)) for name in logits),
         needed={},
         marginal=frozenset(),
         start=frozenset(),
-        generic=frozenset(generic),
+        generic=frozenset(),
         nothing=nothing,
-        crossed=crossed,
-        given=given,
     )
     return Predicted(asked=asked, logits=logits)
 
 
-def test_the_bound_on_prompts_that_deserve_nothing():
-    """Nine prompts, alpha 0.3: floor(0.3 x 10 - 1) = 2 may get something, so the threshold lies just above the third."""
-    rows = [prompt(n, {"a": float(n), "b": -5.0}, nothing=True) for n in range(9)]
-    found = controlled_threshold([*rows, prompt(99, {"a": 50.0})], **SAME, alpha=0.3)
-    assert found == pytest.approx(chance(6.0) + 1e-4, abs=1e-4)
-    assert controlled_threshold(rows, **SAME, alpha=0.01) == 1.0  # nine prompts cannot prove that
+def test_the_threshold_of_a_level_is_by_worth_and_by_what_a_project_shows():
+    """v = 1, 3, 8: 0.5, 0.25, 0.11. At a rate of .12 three of nine have a chance of .08, four of .02: four show that it is broken."""
+    assert not shown_above(3, 9)
+    assert shown_above(4, 9)
+    rows = [
+        prompt(n, {"a": chance}, nothing=True) for n, chance in enumerate((0.3, 0.4, 0.4, 0.6, *[0.1] * 5))
+    ]
+    rows += [prompt(n, {"a": 0.2}, nothing=True, store="q") for n in range(9)]
+    assert wrongful_by_project(rows, 0.25) == {"p": (4, 9), "q": (0, 9)}
+    assert level_thresholds(rows) == {"quiet": 0.5, "balanced": 0.31, "eager": 0.11}
+    assert level_thresholds(rows[9:]) == {"quiet": 0.5, "balanced": 0.25, "eager": 0.11}
 
 
-def test_strangers_do_not_count_what_applies_everywhere():
-    rows = [prompt(n, {"a": float(n), "b": 9.0}, crossed=True, generic=("b",)) for n in range(9)]
-    assert foreign_threshold(rows, **SAME, alpha=0.3) == pytest.approx(chance(6.0) + 1e-4, abs=1e-4)
-    assert foreign_threshold([prompt(1, {"a": 3.0})], **SAME) == 0.0  # no stranger was asked
-
-
-def test_the_bound_on_tokens():
-    """A line of 32 tokens costs 40, a block 14 besides. With 400 for the prompt to come, 16 prompts at most 30 have 110."""
-    assert (FRAME_TOKENS, LINE_TOKENS) == (14, 8)
-    rows = [prompt(n, {"a": float(n)}) for n in range(16)]
-    # two blocks are 108, a third is too much: the threshold lies just above the third best
-    assert token_threshold(rows, **SAME, most=30.0) == pytest.approx(chance(13.0) + 1e-4, abs=1e-4)
-    assert token_threshold(rows, **SAME, most=1e9) == 0.0
-
-
-def test_the_greatest_of_all_bounds_holds():
-    rows = [prompt(n, {"a": float(n)}, nothing=True, given=True) for n in range(9)]
-    rows += [prompt(n, {"a": n - 20.0}, nothing=True) for n in range(9)]
-    found = bounded_threshold(rows, **SAME, alpha=0.3)
-    assert found >= controlled_threshold(rows[:9], **SAME, alpha=0.3)
-
-
-def test_the_bounds_on_strangers_and_tokens_may_be_others():
-    """Strangers at 0, 1, ... 8: a bound of 0.3 lets two of nine pass. 16 prompts at most 30 tokens: two blocks of 54 fit."""
-    strangers = [prompt(n, {"a": float(n)}, crossed=True) for n in range(9)]
-    own = [prompt(n, {"a": float(n)}) for n in range(16)]
-    nothing = [prompt(n, {"a": -20.0}, nothing=True) for n in range(99)]
-    given = {**SAME, "alpha": 0.3}
-    found = bounded_threshold([*strangers, *nothing], **given, foreign=0.3, tokens=1e9)
-    assert found == pytest.approx(chance(6.0) + 1e-4, abs=1e-4)
-    found = bounded_threshold([*own, *nothing[:1]], **{**given, "alpha": 0.5}, tokens=30.0 * 17 / 18)
-    assert found == pytest.approx(chance(13.0) + 1e-4, abs=1e-4)
+def test_a_project_is_predicted_by_a_model_of_the_others():
+    rows = [prompt(n, {}, store=store).asked for store in "pq" for n in range(2)]
+    assert without(rows, "p") == rows[2:]
+    assert without([*rows, prompt(9, {}, store="q", prompt_of="p").asked], "p") == rows[2:]
+    assert left_out(rows) == []  # nothing is needed anywhere: no model of the others
 
 
 def test_a_line_is_met_or_not_or_stands_for_comparison():

@@ -146,6 +146,7 @@ def test_the_files_are_plain_json() -> None:
 
 def test_settings_with_measured_cosines_are_read_without_numpy(tmp_path: Path) -> None:
     """Commands that only ask the daemon read settings, too."""
+    (tmp_path / "config.yaml").write_text("preset: refresh\n")
     program = (
         "import sys\n"
         "from pathlib import Path\n"

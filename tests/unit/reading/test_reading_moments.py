@@ -9,7 +9,6 @@ from tacit.reading.moments.calls import (
     acts_asked,
     acts_proposed,
     fit_of,
-    is_asked,
     keys_of_call,
     keys_of_rule,
     read_call_facts,
@@ -132,12 +131,6 @@ def test_the_acts_that_a_prompt_orders(prompt: str, acts: set[str]) -> None:
 )
 def test_the_acts_that_an_agent_offers(message: str, acts: set[str]) -> None:
     assert acts_proposed(message) == acts
-
-
-def test_a_prompt_asks_for_the_moment_of_a_rule() -> None:
-    (moment,) = read_moments("Never push to main.")
-    assert moment.forbids
-    assert is_asked(moment, acts_asked("Great, ship it."))
 
 
 @pytest.mark.parametrize(

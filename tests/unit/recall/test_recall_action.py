@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from tacit.model.query import Query
 from tacit.model.signal import ToolCall
 from tacit.model.trigger import Trigger
 from tacit.reading.situation import read_call
-from tacit.recall.score.action import action_relevance, is_follow_up_rule
+from tacit.recall.score.action import action_relevance, is_follow_up_rule, judge_action
 from tacit.recall.score.moment import judge_moment
 from tacit.recall.stage import MOMENT
 
@@ -77,7 +78,7 @@ def test_our_own_guess_needs_the_command_in_the_words() -> None:
     assert relevance(asked, trigger=guess, entities=command) == pytest.approx(0.5 + 0.5 * 0.97)
     weak = Trigger(actions=(("run_tests", 0.4),))
     assert relevance(asked, trigger=weak, entities=command) == pytest.approx(0.5 + 0.5 * 0.4 * 0.97, abs=1e-4)
-    assert relevance(asked, trigger=guess) == pytest.approx(0.97 * 0.25)
+    assert relevance(asked, trigger=guess) == 0.0
 
 
 def test_an_edit_of_code_needs_two_things_or_the_very_file() -> None:
@@ -124,6 +125,20 @@ def test_other_places_count_a_fifth() -> None:
     assert relevance(calling(tool="edit", path="pkg/a_test.go"), trigger=here) == pytest.approx(0.97)
     there = relevance(calling(tool="edit", path="web/a.test.ts"), trigger=here)
     assert there == pytest.approx(0.97 * 0.2)
+
+
+def test_a_command_that_many_memories_speak_of_is_the_projects_subject() -> None:
+    """Of 400 memories 20 name the command: 1 - ln 20 / ln 400 = 0.5. In a store of a few, 2 of them count as 2 of 20."""
+    rules = [
+        candidate(f"Rule {n} of pushing.", trigger=Trigger(commands=("git push",), maker="user"))
+        for n in range(20)
+    ]
+    asked = calling("git push origin main")
+    judged = judge_action(asked, rules, kinds=KINDS, among=400)
+    assert [value for value, _ in judged] == [pytest.approx(0.5, abs=1e-4)] * 20
+    two = judge_action(asked, rules[:2], kinds=KINDS, among=2)
+    assert two[0][0] == pytest.approx(1 - math.log(2) / math.log(20), abs=1e-4)
+    assert judge_action(asked, rules[:1], kinds=KINDS, among=400)[0][0] == 1.0
 
 
 @pytest.mark.parametrize(

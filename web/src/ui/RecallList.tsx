@@ -33,7 +33,7 @@ export function RecallList({ rows, days = true }: { rows: RecallRow[]; days?: bo
         return (
           <li key={row.id}>
             {heading !== undefined && <h2 className="recall-day">{heading}</h2>}
-            <Link to={`/traces/${row.id}`} className="recall" data-kept={row.tokens > 0 || undefined} onKeyDown={(event) => onKey(event, row.id)}>
+            <Link to={`/traces/${row.id}`} className="recall" data-kept={row.injected.length > 0 || undefined} onKeyDown={(event) => onKey(event, row.id)}>
               <time className="num">{timeOf(row.at_ms)}</time>
               <SurfaceMark surface={row.surface} />
               <span className="recall-text">{row.text === "" ? <span className="faint">a session starts</span> : row.text}</span>
@@ -56,7 +56,7 @@ export function RecallList({ rows, days = true }: { rows: RecallRow[]; days?: bo
 }
 
 function Outcome({ row }: { row: RecallRow }) {
-  if (row.tokens === 0)
+  if (row.injected.length === 0)
     return (
       <span className="recall-outcome" title={row.silence}>
         {row.silence === "" ? "silence" : row.silence}
@@ -64,7 +64,7 @@ function Outcome({ row }: { row: RecallRow }) {
     );
   return (
     <span className="recall-outcome" data-kept>
-      {row.injected.length > 0 ? <b>{row.injected.length}</b> : "headlines"} injected, {row.tokens} tokens
+      <b>{row.injected.length}</b> injected, {row.tokens} tokens
     </span>
   );
 }

@@ -25,8 +25,10 @@ from tacit.recall.score.gate.model import GateModel, gate_artifact
 from tacit.recall.score.gate.prompt_transform import transform_artifact
 from tacit_evals.data.learnings import GOLD
 from tacit_evals.data.recognise import is_inject, is_learnings
-from tacit_evals.fit.fitted import fit_all
+from tacit_evals.everyday import NAME as EVERYDAY
+from tacit_evals.fit.fitted import fit_with_lists
 from tacit_evals.fit.leaks import same_project
+from tacit_evals.fit.levels import fit_levels, report
 from tacit_evals.fit.marks import fit_marks
 from tacit_evals.fit.parts import Fitted
 from tacit_evals.suites.running import shipped_settings
@@ -35,7 +37,7 @@ PACKAGE = Path(tacit.__file__).parent
 COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
 TOGETHER = ("situation", "trigger", "match", "need", "prompt_transform", "gate")
 """What is fitted together, by the name of its file."""
-APART = ("space_thresholds",)
+APART = ("space_thresholds", "levels")
 """What is fitted besides, each by itself."""
 
 
@@ -75,9 +77,8 @@ def shipped_projects(package: Path) -> tuple[str, ...]:
 
 def judged_in(data: Sequence[Path]) -> tuple[str, ...]:
     """All judged projects of the folders."""
-    return tuple(
-        sorted({path.name for folder in data for path in (folder / "inject").glob("*") if is_inject(path)})
-    )
+    projects = {path.name for folder in data for path in (folder / "inject").glob("*") if is_inject(path)}
+    return tuple(sorted(projects | {EVERYDAY for folder in data if (folder / EVERYDAY).is_dir()}))
 
 
 def link_projects(data: Path, projects: Collection[str], place: Path) -> Path:
@@ -88,7 +89,7 @@ def link_projects(data: Path, projects: Collection[str], place: Path) -> Path:
     others = [
         name for name in judged_in([data]) if not any(same_project(name, project) for project in projects)
     ]
-    for folder in ("inject", "situation", "capture", "knowledge_history", "need"):
+    for folder in ("inject", "situation", "capture", "knowledge_history", "need", EVERYDAY):
         for path in sorted(path for path in (data / folder).rglob("*") if path.is_file()):
             inside = path.relative_to(data)
             if any(same_project(name, other) for name in inside.parts[:-1] for other in others):
@@ -159,7 +160,7 @@ def main() -> int:
 def fit_files(data: Sequence[Path], *, date: str) -> dict[str, bytes]:
     """The bytes of everything that is fitted on the folders, by its path below the package."""
     embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
-    fitted = fit_all(
+    done = fit_with_lists(
         data,
         exclude_projects=(),
         embedder=embedder,
@@ -167,8 +168,12 @@ def fit_files(data: Sequence[Path], *, date: str) -> dict[str, bytes]:
         date=date,
         command=COMMAND,
     )
+    fitted = done.fitted
     artifacts = artifacts_of(fitted)
     artifacts.append(fit_marks(data, embedder=embedder, fitted=fitted, date=date, command=COMMAND))
+    levels, measured = fit_levels(done.lists, embedder=str(embedder.identity), date=date, command=COMMAND)
+    print("\n".join(report(levels.values, measured)))
+    artifacts.append(levels)
     return files_of(artifacts)
 
 

@@ -87,6 +87,7 @@ def fit_with_lists(
 ) -> FittedWithLists:
     """As `fit_all`, with the gate's short lists besides."""
     # The fitters read the suites' pools, which know what is fitted: imported late.
+    from tacit_evals.everyday import everyday_of
     from tacit_evals.fit.need import fit_need
     from tacit_evals.fit.prompt_transform import fit_prompt_transform, judged_pools
     from tacit_evals.fit.situation import labelled_prompts
@@ -129,7 +130,8 @@ def fit_with_lists(
         transform=transform_without(),
         transforms=tuple((pair, transform_without(*pair)) for pair in sorted(pairs, key=sorted)),
     )
-    gate, lists = _gate_of(projects, prompts, learned, embedder=embedder, settings=settings)
+    asked = (*projects, *everyday_of(places, exclude=excluded))
+    gate, lists = _gate_of(asked, prompts, learned, embedder=embedder, settings=settings)
     origin = replace(gate.origin, date=date, made_by=command)
     fitted = replace(
         learned,
@@ -157,15 +159,11 @@ def _gate_of(
     settings: RecallSettings,
 ) -> tuple[GateModel, tuple[PromptCandidates, ...]]:
     """The gate fitted on the short lists that `learned` gives, and those lists."""
-    from tacit_evals.fit.gate import ALPHA, FOREIGN, TOKENS, ask_all, fit_gate, strangers_of
+    from tacit_evals.fit.gate import WRONGFUL, ask_all, fit_gate, strangers_of
 
     strangers = strangers_of(prompts, projects)
     lists = tuple(
-        row
-        for given in (True, False)
-        for row in ask_all(
-            projects, embedder=embedder, settings=settings, given=given, fitted=learned, strangers=strangers
-        )
+        ask_all(projects, embedder=embedder, settings=settings, fitted=learned, strangers=strangers)
     )
     origin = Origin(
         what="relevance of a short list, per surface",
@@ -174,9 +172,7 @@ def _gate_of(
         details={
             "rows": sum(len(row.candidates) for row in lists),
             "strangers": len(strangers),
-            "alpha": ALPHA,
-            "foreign": FOREIGN,
-            "tokens": TOKENS,
+            "wrongful": WRONGFUL,
         },
     )
     return GateModel(surfaces={Surface.PROMPT: fit_gate(lists)}, origin=origin), lists

@@ -1,61 +1,53 @@
-"""Fit the gate: relevance of a short list per surface, its calibration and its threshold. In: judged projects. Out: a `GateModel`.
+"""Fit the gate: relevance of a short list per surface, its calibration and the thresholds of its levels. In: judged projects. Out: a `GateModel`.
 
 The short lists are those of the shipped read path (`Pool`, with a gate that only listens). Negatives are the pairs that
 no judge gave anything, and the prompts of one project asked of another one's store (generic rules aside). Marginal pairs
 are left out. Deterministic: rows in the order of the data, no randomness.
 
 Weights: logistic regression with a normal prior (maximum a posteriori; Bishop, 2006, section 4.5; Newton steps). The prior says that
-every piece of evidence counts alike, and it is strong on purpose: two or three projects teach how much a piece counts in them,
+every piece of evidence counts alike, and it is strong on purpose: a few projects teach how much a piece counts in them,
 not how much it will count in the next one (docs/adr/0023-evidence-counts-alike.md). Calibration (Platt, 1999) and
-threshold use predictions for prompts that the weights were not fitted on (`FOLDS` parts). Leaving a whole project out here
-too leaves one to fit on, and thresholds half again as high as the bounds ask for.
+thresholds use predictions for projects that the weights were not fitted on, each left out in turn.
 
-Threshold (conformal risk control, Angelopoulos et al., 2024): with n prompts of those predictions and a loss of at most 1, the
-least threshold t with  (n / (n + 1)) * mean loss(t) + 1 / (n + 1) <= alpha  bounds the expected loss on a further exchangeable
-prompt by alpha. Three losses are bounded, each with given and with local triggers, and the greatest threshold holds:
-
-    wrongful   a prompt that deserves nothing got anything                                  <= `ALPHA`
-    foreign    a prompt of another project got anything that is not generic                 <= `FOREIGN`
-    tokens     tokens of the block / `MOST_TOKENS`                                          <= `TOKENS` / `MOST_TOKENS`
+Threshold of a level: a needed line is worth `WORTH` times an unneeded one, so a line is handed over where its calibrated relevance is above
+1 / (1 + worth). For `quiet` and `balanced` it is raised while a project left out shows that more than `WRONGFUL` of its prompts that deserve
+nothing get something: at a true rate of `WRONGFUL` as many would get something with a chance below `BY_CHANCE` (exact binomial test).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.config.settings import RecallSettings
+from tacit.config.settings import LevelName, RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of
-from tacit.recall.score.gate.model import FULL_LIST, MAX_STANDARDIZED, SurfaceModel
+from tacit.recall.score.gate.model import MAX_STANDARDIZED, SurfaceModel, with_share
 from tacit_evals.data.judged import Judgment, Project, Prompt
+from tacit_evals.everyday import NAME as EVERYDAY
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.fit.parts import SHIPPED, Fitted
 from tacit_evals.fit.situation import LabelledPrompt
 from tacit_evals.suites.pool import Pool
 
 Array = NDArray[np.float64]
-ALPHA = 0.12
-"""Bound on the expected rate of injections into prompts that deserve nothing."""
-FOREIGN = 0.035
-"""The same for prompts of another project, what applies everywhere aside."""
+WORTH: Mapping[LevelName, float] = {"quiet": 1.0, "balanced": 3.0, "eager": 8.0}
+"""What a needed line is worth, in unneeded ones."""
+WRONGFUL = 0.12
+"""Most of the prompts that deserve nothing and get something, on the worst project left out; `eager` may exceed it."""
+BY_CHANCE = 0.05
+"""A rate that is above the bound with less than this chance shows that the bound is broken: most projects have 11 to 44 such prompts."""
 STRANGERS = 90
 """So many prompts of further projects, which nobody judged, are asked of every store besides."""
-TOKENS = 30.0
-"""Bound on the expected tokens a prompt."""
-MOST_TOKENS = 400.0
-"""No prompt is charged more than this: a loss has to have a bound."""
-PRIOR: Mapping[str, float] = {
-    "intent": 0.4, "breadth": 0.4, "character": 0.4, "cosine": 0.4, "rare": 0.4, "nearness": 0.2,
-}  # fmt: skip
+PRIOR: Mapping[str, float] = {"character": 0.4, "cosine": 0.4, "rare": 0.4, "nearness": 0.2, "covered": 0.4}
 """Mean of the prior, per standard deviation of the evidence. Half as much for `nearness`: it tells strangers, not memories."""
 PENALTY = 400.0
 """Precision of the prior: 1 / variance of each weight."""
@@ -64,10 +56,10 @@ START_WEIGHT = 0.3
 """Of pairs with memories of the start pack: what tells them is what tells the others, but broad ones stand there."""
 START_TOKENS = 1_000
 STEPS = 20
-FOLDS = 5
-FEWS = (1, 2, 4, 8)
 FRAME_TOKENS, LINE_TOKENS = 14, 8
 """What a block and a line of it cost besides the statements, about."""
+STEP = 0.01
+"""Thresholds are tried in steps of so much."""
 DECIMALS = 5
 
 
@@ -103,7 +95,7 @@ class Listener:
 class PromptCandidates:
     """One prompt's short list. `needed`: grade by memory id; None = a prompt of another project.
 
-    `nothing`: a judge said that it deserves nothing. `given`: asked of triggers that somebody gave.
+    `nothing`: a judge said that it deserves nothing.
     """
 
     store: str
@@ -117,7 +109,6 @@ class PromptCandidates:
     generic: frozenset[str]
     nothing: bool = False
     crossed: bool = False
-    given: bool = False
     domain_similarity: float | None = None
 
 
@@ -126,7 +117,6 @@ def ask_all(
     *,
     embedder: Embedder,
     settings: RecallSettings,
-    given: bool,
     fitted: Fitted = SHIPPED,
     strangers: Sequence[Prompt] = (),
 ) -> list[PromptCandidates]:
@@ -140,14 +130,14 @@ def ask_all(
                 project,
                 embedder=embedder,
                 settings=settings,
-                given=given,
                 fitted=replace(fitted, gate=listener),
                 asked_by=asker,
             )
             try:
                 generic = pool.generic()
                 for prompt in prompts:
-                    start = pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms or project.prompts[-1].at_ms)
+                    at_ms = prompt.at_ms or project.prompts[-1].at_ms
+                    start = pool.start(tokens=0 if project.name == EVERYDAY else START_TOKENS, at_ms=at_ms)
                     before = len(listener.heard)
                     pool.prompt(prompt, start, pool_of=asker)
                     query, candidates, domain_similarity = (
@@ -167,7 +157,6 @@ def ask_all(
                             generic=generic,
                             nothing=not crossed and prompt.judgment.nothing,
                             crossed=crossed,
-                            given=given,
                             domain_similarity=domain_similarity,
                         )
                     )
@@ -296,7 +285,7 @@ def _rounded(row: Array) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predicted:
-    """What a model that never saw this prompt's project says of its short list: logits by memory id."""
+    """What a model that never saw this prompt's project says of its short list: logits with the share in them, by memory id."""
 
     asked: PromptCandidates
     logits: Mapping[str, float]
@@ -311,7 +300,7 @@ def predict(model: SurfaceModel, prompts: Sequence[PromptCandidates]) -> list[Pr
             gains = model.gains(
                 evidence_of(prompt.query, prompt.candidates, domain_similarity=prompt.domain_similarity)
             )
-            totals = gains.sum(axis=1) + model.bias
+            totals = with_share(gains.sum(axis=1) + model.bias)
             logits = {
                 candidate.memory.id: float(total)
                 for candidate, total in zip(prompt.candidates, totals, strict=True)
@@ -335,171 +324,75 @@ def platt(predicted: Sequence[Predicted]) -> tuple[float, float]:
     return round(max(float(weights[0]), 0.05), DECIMALS), round(bias, DECIMALS)
 
 
-def controlled_threshold(
-    predicted: Sequence[Predicted], *, slope: float, offset: float, alpha: float = ALPHA
-) -> float:
-    """Least relevance whose bounded rate of injections into prompts that deserve nothing is at most `alpha`."""
-    return _least(
-        [_best(prediction) for prediction in predicted if prediction.asked.nothing],
-        slope,
-        offset,
-        alpha=alpha,
-    )
-
-
-def foreign_threshold(
-    predicted: Sequence[Predicted], *, slope: float, offset: float, alpha: float = FOREIGN
-) -> float:
-    """The same for prompts of another project, of what is not generic."""
-    best = [
-        _best(prediction, without=prediction.asked.generic)
+def calibrated(predicted: Sequence[Predicted], slope: float, offset: float) -> list[Predicted]:
+    """The same with probabilities."""
+    return [
+        replace(
+            prediction,
+            logits={
+                name: float(1 / (1 + np.exp(-(slope * logit + offset))))
+                for name, logit in prediction.logits.items()
+            },
+        )
         for prediction in predicted
-        if prediction.asked.crossed
     ]
-    return _least(best, slope, offset, alpha=alpha) if best else 0.0
 
 
-def token_threshold(
-    predicted: Sequence[Predicted], *, slope: float, offset: float, most: float = TOKENS
-) -> float:
-    """Least relevance that hands over at most `most` tokens a prompt of its own project, bounded as the rates are."""
-    own = [prediction for prediction in predicted if not prediction.asked.crossed]
-    lines = sorted(
-        (
-            (logit, at, candidate.memory.tokens + LINE_TOKENS)
-            for at, prediction in enumerate(own)
-            for candidate in prediction.asked.candidates
-            if (logit := prediction.logits.get(candidate.memory.id)) is not None
-        ),
-        reverse=True,
-    )
-    spent = np.zeros(len(own))
-    for logit, at, tokens in lines:
-        spent[at] += tokens + (FRAME_TOKENS if not spent[at] else 0.0)
-        if np.minimum(spent, MOST_TOKENS).sum() + MOST_TOKENS > most * (len(own) + 1):
-            return round(min(1.0, _probability(logit, slope, offset) + 1e-4), 4)
-    return 0.0
+def wrongful_by_project(chances: Sequence[Predicted], threshold: float) -> dict[str, tuple[int, int]]:
+    """How many of the prompts that deserve nothing get something, and how many there are, by project."""
+    counts: dict[str, tuple[int, int]] = {}
+    for prediction in chances:
+        if prediction.asked.nothing:
+            wrong, silent = counts.get(prediction.asked.store, (0, 0))
+            got = max(prediction.logits.values(), default=0.0) >= threshold
+            counts[prediction.asked.store] = (wrong + got, silent + 1)
+    return counts
 
 
-def bounded_threshold(
-    predicted: Sequence[Predicted],
-    *,
-    slope: float,
-    offset: float,
-    alpha: float,
-    foreign: float = FOREIGN,
-    tokens: float = TOKENS,
-) -> float:
-    """The threshold that keeps every bound with given and with local triggers."""
-    thresholds = [0.0]
-    for given in {prediction.asked.given for prediction in predicted}:
-        subset = [prediction for prediction in predicted if prediction.asked.given == given]
-        thresholds.append(controlled_threshold(subset, slope=slope, offset=offset, alpha=alpha))
-        thresholds.append(foreign_threshold(subset, slope=slope, offset=offset, alpha=foreign))
-        thresholds.append(token_threshold(subset, slope=slope, offset=offset, most=tokens))
-    return max(thresholds)
+def shown_above(wrong: int, silent: int, bound: float = WRONGFUL) -> bool:
+    """Whether so many of `silent` are too many to come from a rate of `bound` by chance."""
+    tail = sum(comb(silent, k) * bound**k * (1 - bound) ** (silent - k) for k in range(wrong, silent + 1))
+    return tail < BY_CHANCE
 
 
-def _best(prediction: Predicted, *, without: frozenset[str] = frozenset()) -> float:
-    return max((logit for name, logit in prediction.logits.items() if name not in without), default=-50.0)
+def level_thresholds(chances: Sequence[Predicted]) -> dict[LevelName, float]:
+    """The threshold of each level, from calibrated predictions for projects left out."""
+    thresholds: dict[LevelName, float] = {}
+    for level, worth in WORTH.items():
+        steps = round(1 / (1 + worth) / STEP)
+        while level != "eager" and any(
+            shown_above(*counts) for counts in wrongful_by_project(chances, steps * STEP).values()
+        ):
+            steps += 1
+        thresholds[level] = round(steps * STEP, 2)
+    return thresholds
 
 
-def _least(logits: Sequence[float], slope: float, offset: float, *, alpha: float) -> float:
-    best = sorted((_probability(logit, slope, offset) for logit in logits), reverse=True)
-    n = len(best)
-    allowed = int(np.floor(alpha * (n + 1) - 1))
-    if allowed < 0 or not best:
-        return 1.0
-    return round(min(1.0, best[allowed] + 1e-4), 4) if allowed < n else 0.0
-
-
-def few_gain(
-    folds: Sequence[tuple[SurfaceModel, Sequence[PromptCandidates]]],
-    *,
-    slope: float,
-    offset: float,
-    threshold: float,
-    alpha: float,
-) -> float:
-    """How much a list of n gains over one of `FULL_LIST`: mean of (t(MANY) - t(n)) / ln(MANY / n) over `FEWS`, t in log odds.
-
-    t(MANY) is the threshold; t(n) the one that keeps the bound of wrongful injections on lists of n, cut from those of the
-    prompts in the order of a hash. A store of a few memories is not asked for what strangers get of a large one.
-    """
-
-    def least(size: int) -> float:
-        lists = [
-            prediction
-            for model, rows in folds
-            for prediction in predict(
-                model, [cut for prompt in rows if prompt.nothing for cut in _cut(prompt, size)]
-            )
-        ]
-        return _log_odds(controlled_threshold(lists, slope=slope, offset=offset, alpha=alpha))
-
-    whole = _log_odds(threshold)
-    gains = [(whole - least(n)) / float(np.log(FULL_LIST / n)) for n in FEWS]
-    return round(max(float(np.mean(gains)), 0.0), DECIMALS)
-
-
-def _cut(prompt: PromptCandidates, size: int) -> list[PromptCandidates]:
-    """The list of `prompt` in lists of `size`, without what the start pack holds."""
-    names = sorted(
-        (candidate for candidate in prompt.candidates if candidate.memory.id not in prompt.start),
-        key=lambda candidate: sha256(f"{prompt.item} {candidate.memory.id}".encode()).digest(),
-    )
-    starts = range(0, max(len(names), 1), size)
-    return [replace(prompt, candidates=tuple(names[at : at + size])) for at in starts]
-
-
-def _log_odds(chance: float) -> float:
-    within = min(max(chance, 1e-4), 1 - 1e-4)
-    return float(np.log(within / (1 - within)))
-
-
-def _probability(logit: float, slope: float, offset: float) -> float:
-    return float(1 / (1 + np.exp(-(slope * logit + offset))))
-
-
-def fit_gate(
-    prompts: Sequence[PromptCandidates],
-    *,
-    exclude: Sequence[str] = (),
-    alpha: float = ALPHA,
-    penalty: float = PENALTY,
-) -> SurfaceModel:
-    """The calibrated model with its threshold, from prompts and stores of all projects but those of `exclude`.
-
-    Every row whose store or whose prompt belongs to an excluded project is dropped.
-    """
-    usable = [
+def without(prompts: Sequence[PromptCandidates], *names: str) -> list[PromptCandidates]:
+    """Those whose store and whose prompt belong to none of `names`."""
+    return [
         prompt
         for prompt in prompts
-        if not any(
-            same_project(prompt.store, name) or same_project(prompt.prompt_of, name) for name in exclude
-        )
+        if not any(same_project(prompt.store, name) or same_project(prompt.prompt_of, name) for name in names)
     ]
-    final = fit_weights(pairs_of(usable), penalty=penalty)
-    folds = cross_fitted(usable, penalty=penalty)
-    inner = [prediction for model, rows in folds for prediction in predict(model, rows)]
+
+
+def left_out(usable: Sequence[PromptCandidates], *, penalty: float = PENALTY) -> list[Predicted]:
+    """Predictions for the prompts of each project by a model of the others."""
+    predicted: list[Predicted] = []
+    for store in dict.fromkeys(prompt.store for prompt in usable):
+        training = without(usable, store)
+        if any(prompt.needed for prompt in training):
+            model = fit_weights(pairs_of(training), penalty=penalty)
+            predicted += predict(model, [prompt for prompt in usable if prompt.store == store])
+    return predicted
+
+
+def fit_gate(prompts: Sequence[PromptCandidates], *, penalty: float = PENALTY) -> SurfaceModel:
+    """The calibrated model with the threshold of `balanced`."""
+    final = fit_weights(pairs_of(prompts), penalty=penalty)
+    # One project alone is predicted by its own model: for tries on small data.
+    inner = left_out(prompts, penalty=penalty) or predict(final, prompts)
     slope, offset = platt(inner)
-    threshold = bounded_threshold(inner, slope=slope, offset=offset, alpha=alpha)
-    few = few_gain(folds, slope=slope, offset=offset, threshold=threshold, alpha=alpha)
-    return replace(final, slope=slope, offset=offset, threshold=threshold, few=few)
-
-
-def cross_fitted(
-    usable: Sequence[PromptCandidates], *, penalty: float = PENALTY
-) -> list[tuple[SurfaceModel, list[PromptCandidates]]]:
-    """Models with the prompts that they did not see: `FOLDS` parts of the prompts, by a hash of what they are called."""
-    folds: list[tuple[SurfaceModel, list[PromptCandidates]]] = []
-    for number in range(FOLDS):
-        training = [prompt for prompt in usable if _fold(prompt) != number]
-        held_out = [prompt for prompt in usable if _fold(prompt) == number]
-        if held_out and any(prompt.needed for prompt in training):
-            folds.append((fit_weights(pairs_of(training), penalty=penalty), held_out))
-    return folds
-
-
-def _fold(prompt: PromptCandidates) -> int:
-    return sha256(f"{prompt.prompt_of} {prompt.item}".encode()).digest()[0] % FOLDS
+    threshold = level_thresholds(calibrated(inner, slope, offset))["balanced"]
+    return replace(final, slope=slope, offset=offset, threshold=threshold)

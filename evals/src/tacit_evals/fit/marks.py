@@ -69,12 +69,12 @@ def scores_of(
     )
     scores: Scores = defaultdict(lambda: {True: [], False: []})
     for project in projects:
-        for prompt in ask_all([project], embedder=embedder, settings=wide, given=False, fitted=whole):
+        for prompt in ask_all([project], embedder=embedder, settings=wide, fitted=whole):
             for candidate in prompt.candidates:
                 if candidate.memory.id in prompt.marginal:
                     continue
                 for space, score in candidate.scores:
-                    if score > 0:
+                    if score > 0 and space in SPACES:
                         scores[space][candidate.memory.id in prompt.needed].append(score)
     return scores
 

@@ -268,7 +268,6 @@ class SessionAnswers:
                 id=new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5)), session=str(key), turn=state.turn,
                 epoch=state.epoch, surface=Surface.ON_DEMAND, at_ms=now, preset=self._settings_at(cwd).preset, text=asked,
                 situation=Situation(), stages=(), candidates=traced(candidates, block), injected=block.memory_ids, tokens=tokens,
-                block="\n".join(f"- {memory.content}" for memory in memories),
             )  # fmt: skip
             self._sessions.save(state, trace=trace)
 

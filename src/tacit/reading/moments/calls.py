@@ -432,16 +432,3 @@ def acts_asked(prompt: str) -> frozenset[str]:
 def acts_proposed(message: str) -> frozenset[str]:
     """The acts that the end of an agent's message offers to do (`Shall I commit and push?`)."""
     return acts_asked(_PROPOSAL.sub("\n", message[-600:]))
-
-
-def acts_of_keys(keys: Sequence[Entity]) -> frozenset[str]:
-    """The acts that `keys_of_acts` made `keys` of."""
-    return frozenset(entity.key.removeprefix("act:") for entity in keys if entity.key.startswith("act:"))
-
-
-def is_asked(moment: Moment, acts: frozenset[str]) -> bool:
-    """Whether a prompt that orders `acts` asks for the moment."""
-    target = moment.target
-    if target.commands:
-        return moment.forbids and any(not acts.isdisjoint(acts_done(command)) for command in target.commands)
-    return not acts.isdisjoint(target.acts)

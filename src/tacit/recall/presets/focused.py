@@ -8,7 +8,6 @@ from tacit.model.kinds import Kind
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.recall.render import answer_line, frame_text, line_text, render_answer, render_block
-from tacit.recall.score.action import action_relevance
 from tacit.recall.score.situation import situation_relevance
 from tacit.recall.stage import Judgment, Layout, PresetParts, Score, StartPoolDesign
 
@@ -20,10 +19,11 @@ START_POOL_KEEP_MS = 15 * 60_000
 
 
 def judge(query: Query, candidate: Candidate, kind: Kind, settings: RecallSettings) -> Judgment:
-    """Relevance by situation: at a tool call by rules of exactness, elsewhere by the fitted model. After a failure all candidates are judged together."""
+    """Relevance by situation where candidates are judged one by one; before a prompt, at a call and after a failure all are judged together."""
     del settings
-    if query.surface is Surface.ACTION:
-        return action_relevance(query, candidate, kind)
+    trigger = candidate.memory.trigger
+    if query.surface is Surface.SUBAGENT and kind.standing and trigger.always and candidate.memory.pinned:
+        return 1.0, ("always, and pinned",)
     return situation_relevance(query, candidate, kind)
 
 
@@ -54,7 +54,7 @@ def _frame(surface: Surface) -> str:
 
 
 PARTS = PresetParts(
-    scores={"situation": Score(judge=judge, adapt=adapt, gated=True, moments=True, by_match=True)},
+    scores={"situation": Score(judge=judge, adapt=adapt, gated=True, by_match=True)},
     start_pools={
         "need": StartPoolDesign(make=None, keep_ms=START_POOL_KEEP_MS, one_digest=True, order="value")
     },

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Surface
+from tacit.recall.score.action import judge_action
 from tacit.recall.score.armed import ArmedWeights, fuse, judge_threshold
 from tacit.recall.score.failure import judge_failure
 from tacit.recall.score.gate import Gate
-from tacit.recall.score.moment import judge_moment
-from tacit.recall.score.question import ANSWER_RELEVANCE, ANSWERS, find_answer
 from tacit.recall.score.usage import use_rates, with_usage
 from tacit.recall.stage import LAST_SESSION, Judgment, Outcome, RecallState
 
@@ -36,9 +35,7 @@ def judge(gate: Gate, state: RecallState, *, weights: ArmedWeights | None = None
         candidate.judged(1.0, candidate.reasons)
         if LAST_SESSION in candidate.reasons
         else candidate.judged(round(relevance, 4), reasons)
-        for candidate, (relevance, reasons) in zip(
-            candidates, _with_answer(state, _with_moments(state, _judge(gate, state, weights))), strict=True
-        )
+        for candidate, (relevance, reasons) in zip(candidates, _judge(gate, state, weights), strict=True)
     ]
     scored.sort(key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.newest_first))
     state = state.changed(scored=tuple(scored))
@@ -47,26 +44,6 @@ def judge(gate: Gate, state: RecallState, *, weights: ArmedWeights | None = None
         thresholds = state.settings.thresholds.model_copy(update={state.query.surface.value: least})
         state = state.changed(settings=state.settings.model_copy(update={"thresholds": thresholds}))
     return Outcome(kept=state)
-
-
-def _with_moments(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Judgment]:
-    """The same, but what names its moment as its words say."""
-    if not state.score.moments or state.judged is not None:
-        return judged
-    return [
-        judge_moment(state.query, candidate, state.kinds.of_stored(candidate.memory.kind)) or judgment
-        for candidate, judgment in zip(state.found or (), judged, strict=True)
-    ]
-
-
-def _with_answer(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Judgment]:
-    """The same, but the memory that answers the prompt's question is worth saying."""
-    if not state.score.gated or state.judged is not None:
-        return judged
-    at = find_answer(state.query, state.found or (), least_cosine=state.settings.question_cosine)
-    if at is None or judged[at][0] >= ANSWER_RELEVANCE:
-        return judged
-    return [*judged[:at], (ANSWER_RELEVANCE, (ANSWERS,)), *judged[at + 1 :]]
 
 
 def _judge(gate: Gate, state: RecallState, weights: ArmedWeights | None) -> Sequence[Judgment]:
@@ -107,6 +84,8 @@ def _judge_locally(gate: Gate, state: RecallState) -> Sequence[Judgment]:
     query, candidates, score = state.query, state.found or (), state.score
     if score.gated and query.surface is Surface.FAILURE:
         return judge_failure(query, candidates, among=state.memories_asked)
+    if score.gated and query.surface is Surface.ACTION:
+        return judge_action(query, candidates, kinds=state.kinds, among=state.memories_asked)
     if score.gated and candidates and gate.covers(query.surface):
         judged = gate.judge(
             query,

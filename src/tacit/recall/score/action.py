@@ -1,8 +1,11 @@
-"""Relevance at a tool call: the trigger must be exactly this.
+"""Relevance at a tool call: only what names this command or path, or what a person said applies to it.
 
-In: a query of the action surface and a candidate. Out: relevance, 0-1, with reasons. Pure.
+In: a query of the action surface and its candidates. Out: relevance, 0-1, with reasons. Pure.
 
 The formula (own; set by hand on calls of projects that nothing is reported on):
+
+    relevance = (what the words name (`recall.score.moment`), else action) x (1 - ln(k) / ln(N)), k = candidates of at least HOLDS before, N = memories
+               asked, FEW_MEMORIES at least: a command that many memories speak of is the project's subject, and no moment of one of them
 
     action   = worth x about x meant, x UNMET_CONDITION_FACTOR if the statement is a condition that is not wholly met,
                x FOLLOW_UP_FACTOR if it only says that the action follows another (x ALREADY_FOLLOWED_FACTOR where the very command it names is about
@@ -18,15 +21,19 @@ where action match, unspecific match, goal and about are those of `tacit.reading
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import Kind
+from tacit.model.kinds import Kind, KindRegistry
 from tacit.model.query import Query
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger, TriggerMaker
 from tacit.reading.trigger_fit import UNSPECIFIC_ACTIONS, CallMatcher, TriggerFit
+from tacit.recall.score.moment import judge_moment
+from tacit.recall.stage import Judgment
 from tacit.text.lazy_regex import lazy_regex
 
 STANDING_WORTH, OTHER_WORTH = 1.0, 0.5
@@ -41,10 +48,13 @@ ALREADY_FOLLOWED_FACTOR = 0.3
 MIN_EDIT_PROBABILITY = 0.5
 MIN_ACTION_MATCH = 0.66
 MIN_TOPIC_MATCH_READING = 0.8
-NAMED_CERTAINTY, RARE_ACTION_CERTAINTY, UNRESTRICTED_CERTAINTY, INFERRED_CERTAINTY = 0.8, 0.65, 0.45, 0.25
-"""How sure a class is that our own trigger maker holds for the first. Rounded from how often people label it "exactly
-then" or "often then" (1,098 rules of 19 projects): 0.84 where the statement names its command, 0.57-0.80 where it names
-a rare action, 0.62 where it names another one (0.46 "exactly then"), 0.47 else (0.27)."""
+NAMED_CERTAINTY = 0.8
+"""How sure a class is that our own trigger maker holds for the first, where the statement names its command: people label 0.84 of such classes
+"exactly then" or "often then" (1,098 rules of 19 projects). Where it names none our guess counts nothing."""
+HOLDS = 0.5
+"""Relevance from which a memory speaks of the call."""
+FEW_MEMORIES = 20
+"""Rarity is measured as if there were at least so many memories."""
 NAMED_COMMAND_CERTAINTY = 0.5
 """A class whose command the statement names holds at least so often; by how much our maker weighs it, 0.2 to 0.9, it held
 "exactly then" or "often then" in 0.50, 0.68, 0.69, 0.75, 0.92, 1.00 of 70 classes (1,367 statements of 21 projects, each
@@ -70,6 +80,19 @@ def action_worth_of(kind: Kind) -> float:
     if kind.action_worth is not None:
         return kind.action_worth
     return STANDING_WORTH if kind.standing else EPISODIC_WORTH if kind.episodic else OTHER_WORTH
+
+
+def judge_action(
+    query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry, among: int
+) -> list[Judgment]:
+    """Relevance of each candidate at the tool call that `query` asks for; `among` = how many memories were asked."""
+    judged: list[Judgment] = []
+    for candidate in candidates:
+        kind = kinds.of_stored(candidate.memory.kind)
+        judged.append(judge_moment(query, candidate, kind) or action_relevance(query, candidate, kind))
+    holders = sum(relevance >= HOLDS for relevance, _ in judged)
+    rarity = 1.0 - math.log(max(holders, 1)) / math.log(max(among, len(candidates), FEW_MEMORIES))
+    return [(round(relevance * rarity, 4), reasons) for relevance, reasons in judged]
 
 
 def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
@@ -107,11 +130,7 @@ def _trigger_certainty(maker: TriggerMaker, fit: TriggerFit, moment: float) -> f
         return moment
     if fit.named and fit.action_match:
         return NAMED_COMMAND_CERTAINTY + (1.0 - NAMED_COMMAND_CERTAINTY) * fit.action_match
-    if fit.named or fit.file:
-        return moment * NAMED_CERTAINTY
-    if fit.rare:
-        return moment * RARE_ACTION_CERTAINTY
-    return moment * (UNRESTRICTED_CERTAINTY if fit.free else INFERRED_CERTAINTY)
+    return moment * NAMED_CERTAINTY if fit.named or fit.file else 0.0
 
 
 def is_follow_up_rule(statement: str) -> bool:

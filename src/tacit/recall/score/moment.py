@@ -1,7 +1,7 @@
-"""What names its moment in its own words: certain at that moment, not weighed. Part of stage 5. Pure.
+"""What names a tool call in its own words. Part of stage 5. Pure.
 
-In: a query and a candidate. Out: of a rule relevance 1 at the call that the words name, and, for what they forbid, already at the
-prompt that orders it and at the call that mostly comes right before; 0 at every other call. Of a known failure relevance 1 before
+In: a query of a call and a candidate. Out: of a rule relevance 1 at the call that the words name, and, for what they forbid, already at
+the call that mostly comes right before; 0 at every other call. Of a known failure relevance 1 before
 the very command that it opens with runs again, 0 at every other command. None where the words name no moment.
 What names the very file, folder or command of a call, and no moment, has NAMED_RELEVANCE there.
 """
@@ -11,9 +11,8 @@ from __future__ import annotations
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, UNSAID, Kind
 from tacit.model.memory import Memory
-from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.reading.moments.calls import CallFacts, acts_of_keys, fit_of, is_asked, read_call_facts
+from tacit.reading.moments.calls import CallFacts, fit_of, read_call_facts
 from tacit.reading.moments.failures import failing_commands, runs_again, warned_of
 from tacit.reading.moments.moment import Moment
 from tacit.reading.moments.places import named_places, touches
@@ -27,24 +26,15 @@ NAMED_RELEVANCE = 0.8
 def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | None:
     """Relevance by the moments that the memory's words name; None where they decide nothing."""
     memory = candidate.memory
-    if query.surface is Surface.SUBAGENT and kind.standing and memory.trigger.always and memory.pinned:
-        return 1.0, ("always, and pinned",)
     if kind.explains_errors:
         return _judge_failure(query, memory)
-    if kind.episodic or memory.trigger.always:
+    if kind.episodic or memory.trigger.always or query.call is None:
         return None
-    if query.surface in (Surface.PROMPT, Surface.SUBAGENT):
-        acts = acts_of_keys(query.moments)
-        # Most prompts order no act: then the words need not be parsed.
-        act_ordered = bool(acts) and any(is_asked(moment, acts) for moment in _moments_of(memory, kind))
-        return (1.0, (MOMENT,)) if act_ordered else None
-    if query.surface is Surface.ACTION and query.call is not None:
-        facts = read_call_facts(query.call)
-        judged = _judge_call(facts, memory, _moments_of(memory, kind))
-        if (judged is None or not judged[0]) and _named_in(memory, facts, finished=query.finished):
-            return NAMED_RELEVANCE, ("names the file or command",)
-        return judged
-    return None
+    facts = read_call_facts(query.call)
+    judged = _judge_call(facts, memory, _moments_of(memory, kind))
+    if (judged is None or not judged[0]) and _named_in(memory, facts, finished=query.finished):
+        return NAMED_RELEVANCE, ("names the file or command",)
+    return judged
 
 
 def _named_in(memory: Memory, facts: CallFacts, *, finished: bool) -> str:
@@ -79,7 +69,7 @@ def _judge_failure(query: Query, memory: Memory) -> Judgment | None:
     What an edit of files repaired fails no more, so that its score decides.
     """
     failing = failing_commands(memory.content)
-    call = query.call if query.surface is Surface.ACTION else None
+    call = query.call
     if not failing or call is None or not call.command or (memory.error_signature and memory.files):
         return None
     if not query.finished and runs_again(failing, call.command):

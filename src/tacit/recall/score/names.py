@@ -8,10 +8,6 @@ Where a least cosine is asked for, a rare name (`MOST_HOLDERS`) admits a memory 
 prompts 0.2 memories a prompt come in so, 8 % of them needed (12 % of those that the cosine admits); with names of up to five memories
 it was 0.3 and 4 %, with a capital on one side 1.3 and 4 %.
 
-Where the fitted gate judges, a memory that alone holds the name, and whose cosine stands out, is worth saying: relevance is at least
-`NAMED_RELEVANCE`. On the same projects such a memory was needed in 65 of 113 cases, in 7 of 49 where the cosine does not
-stand out, and in 25 of 71 where a second memory holds the name. The gate's own weights do not see it: names are rare in what it was fitted on.
-
 In: candidates, a prompt. Out: memory id -> the name. Decides nothing else.
 """
 
@@ -21,7 +17,6 @@ import re
 from dataclasses import dataclass
 
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import DIGEST
 from tacit.model.memory import Entity
 from tacit.model.pack import Surface
 from tacit.model.query import Query
@@ -32,14 +27,6 @@ from tacit.text.lazy_regex import lazy_regex
 
 MOST_HOLDERS = 2
 """A name that more memories hold admits none of them."""
-NAMED_RELEVANCE = 0.5
-"""Of a memory that alone holds a name of the prompt, at least."""
-NAMED_DEVIATIONS = 1.5
-"""Deviations above the scope's usual cosine from which such a memory stands out."""
-NAMED_WORDS = 80
-"""A longer prompt names many things in passing."""
-NAMED = "named in the prompt"
-"""Reason of such a memory."""
 MOST_NAMES = 8
 """So many names are looked up; each costs one search."""
 _WORD = lazy_regex(r"[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?")
@@ -48,44 +35,16 @@ _STARTS_SENTENCE = lazy_regex(r"(?:^|[.!?:;\n])[\s\"'`(\[*#-]*$")
 
 
 def find_shared_names(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Which candidates share a rare name with the prompt, where a least cosine is asked for or the fitted gate judges."""
+    """Which candidates share a rare name with the prompt, where a least cosine is asked for."""
     floors, query = state.settings.floors, state.query
-    candidates, search = state.scored or (), tools.store.search
-    if state.score.gated and query.surface is Surface.PROMPT:
-        return Outcome(kept=state.changed(scored=raise_named(query, candidates, search=search)))
     asks = query.surface in (Surface.PROMPT, Surface.SUBAGENT)
     if not (floors.ratio or floors.cosine) or not asks:
         return Outcome(kept=state)
-    return Outcome(kept=state.changed(named=shared_names(query, candidates, search=search)))
+    named = shared_names(query, state.scored or (), search=tools.store.search)
+    return Outcome(kept=state.changed(named=named))
 
 
-def raise_named(query: Query, candidates: tuple[Candidate, ...], *, search: Search) -> tuple[Candidate, ...]:
-    """The candidates, best first, with at least `NAMED_RELEVANCE` for those that alone hold a name of the prompt."""
-    likely = tuple(
-        candidate
-        for candidate in candidates
-        if candidate.relevance < NAMED_RELEVANCE
-        and (candidate.similarity_z or 0.0) >= NAMED_DEVIATIONS
-        and candidate.memory.kind != DIGEST
-    )
-    if not likely or len(query.raw_text.split()) > NAMED_WORDS:
-        return candidates
-    names = shared_names(query, likely, search=search, most_holders=1)
-    raised = [
-        candidate.judged(NAMED_RELEVANCE, (NAMED,)) if candidate.memory.id in names else candidate
-        for candidate in candidates
-    ]
-    return tuple(
-        sorted(
-            raised,
-            key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.newest_first),
-        )
-    )
-
-
-def shared_names(
-    query: Query, candidates: tuple[Candidate, ...], *, search: Search, most_holders: int = MOST_HOLDERS
-) -> dict[str, str]:
+def shared_names(query: Query, candidates: tuple[Candidate, ...], *, search: Search) -> dict[str, str]:
     """Memory id -> a name that it shares with the prompt and that at most `most_holders` memories hold."""
     prompt_entities, prompt = set(find_entities(query.raw_text)), _read(query.raw_text)
     holders: dict[str | Entity, frozenset[str]] = {}
@@ -95,21 +54,21 @@ def shared_names(
         entities = [entity for entity in memory.entities if entity in prompt_entities]
         for name in (*entities, *sorted(prompt.names_in(memory.content))):
             if name not in holders and len(holders) < MOST_NAMES:
-                holders[name] = _holders(name, query, search, most_holders)
+                holders[name] = _holders(name, query, search)
             if memory.id in holders.get(name, ()):
                 shared[memory.id] = name.key if isinstance(name, Entity) else name
                 break
     return shared
 
 
-def _holders(name: str | Entity, query: Query, search: Search, most: int) -> frozenset[str]:
-    """The memories that hold a name; none where they are more than `most`."""
-    limit = most + 1
+def _holders(name: str | Entity, query: Query, search: Search) -> frozenset[str]:
+    """The memories that hold a name; none where they are more than `MOST_HOLDERS`."""
+    limit = MOST_HOLDERS + 1
     if isinstance(name, Entity):
         hits = search.entity((name,), scope=query.scope, limit=limit).hits
     else:
         hits = search.lexical(name, scope=query.scope, limit=limit).hits
-    return frozenset(hit.memory_id for hit in hits) if len(hits) <= most else frozenset()
+    return frozenset(hit.memory_id for hit in hits) if len(hits) <= MOST_HOLDERS else frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,49 +1,46 @@
-"""The evidence of the gate: one row of numbers for every candidate, one column per name in `EVIDENCE`. Pure; knows no weights.
+"""The evidence of the gate: one row of numbers for every candidate, one column per name in `EVIDENCE`. Knows no weights; `cover` alone reads the store.
 
-    intent         ln((p + 0.01) / (1.01 - p)), p = the intent score (0-1)
-    breadth        breadth of the trigger / 3
     character      3 x set cosine of character 3-grams
-    cosine         deviations above the scope's usual cosine (`recall.spaces.semantic.make_similarity_z`), of what is the prompt's own
-                   (`usual`)
+    cosine         deviations above the scope's usual cosine (`recall.spaces.semantic.make_similarity_z`)
     rare           greatest ln((n + 1) / (k + 0.5)) of the prompt's words that the memory holds too, at least 0; n = length of
                    the list, `LEAST_LIST` at least, k = how many of it hold that word (the idf of Robertson and Sparck Jones,
                    1976, in the smoothed form of Lucene); 0 without one
     nearness       deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.semantic.domain_similarity_z`): a
                    prompt that this project has nothing to say to is far from all of it; the same for all candidates
+    covered        how much of what the prompt names the memory holds: idf of the words that both hold / idf of the prompt's words
+                   that any memory in scope holds (`cover`)
 
 If the embedder does not read the language of a text, the cosine is no evidence. It is replaced by that of English pairs with the same number of
 shared runs of letters (`expected_cosine`).
 
-Only `rare` looks at the list: which words are usual in a project is best told by what it has to say on this matter.
-
-What is said in a prompt that only accepts a proposal ("yup") tells nothing: its character and cosine are those of no evidence
-either way, `MEAN_CANDIDATE`, and its situation decides.
-
-More than forty others were tried and left out, because a project left out was not told better with them (ADRs 0014 and 0018).
+What the prompt makes the agent do next and what a memory's trigger says is no evidence here: on projects left out it told nothing that
+the words did not tell (ADR 87). It serves tool calls, where the action is certain.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.model.evidence import Candidate
+from tacit.model.pack import Surface
 from tacit.model.query import Query
+from tacit.recall.stage import Outcome, RecallState, Tools
 from tacit.text.natural_language import ENGLISH, natural_language_of
-from tacit.text.stemming import leading_letters, stem_list
+from tacit.text.stemming import content_words, leading_letters, stem_list
 from tacit.text.tokens import is_closed_up
 
 Row = NDArray[np.float64]
 
-EVIDENCE: tuple[str, ...] = ("intent", "breadth", "character", "cosine", "rare", "nearness")
+EVIDENCE: tuple[str, ...] = ("character", "cosine", "rare", "nearness", "covered")
 """Names of the columns."""
+COVERED = "covered"
+"""Name of the score that `cover` gives."""
 
-MIN_DOUBT = 0.01
-"""An intent score is never taken for surer than this."""
-GREATEST_BREADTH = 3.0
 CHARACTER_SCALE = 3.0
 PROMPT_CHARS = 480
 """So much of a prompt is looked at for words: what is embedded of it."""
@@ -51,13 +48,8 @@ LEAST_CHARS = 3
 """Of a stem; a shorter one stands in too many other words."""
 LEAST_LIST = 4
 """In a shorter list every word that is shared would be a usual one."""
-
-MEAN_CANDIDATE = (0.18, 1.3)
-"""Character and cosine of the mean candidate of the judged short lists."""
 COSINE_PER_CHARACTER, UNRELATED_CHARACTER = 3.9, 0.1
 """Slope and zero of `expected_cosine`."""
-MEAN_INTENT = -1.7
-"""The same of the intent. If the words of a language are not read, an unknown action is no evidence against a memory."""
 MEAN_DOMAIN_SIMILARITY = 2.5
 """Of a mean prompt in its own project; taken where nothing is known."""
 
@@ -74,20 +66,34 @@ def evidence_of(
     rows: list[tuple[float, ...]] = []
     for candidate, rarity in zip(candidates, rare, strict=True):
         scores = dict(candidate.scores)
-        intent = scores.get("intent", 0.0)
-        character, cosine = (
-            MEAN_CANDIDATE
-            if query.situation.accepted
-            else (scores.get("character", 0.0), candidate.similarity_z)
-        )
+        character = scores.get("character", 0.0) * CHARACTER_SCALE
+        cosine = candidate.similarity_z
         if cosine is None:
-            cosine = expected_cosine(character * CHARACTER_SCALE)
-        logit = math.log((intent + MIN_DOUBT) / (1 + MIN_DOUBT - intent))
-        if candidate.similarity_z is None:
-            logit = max(logit, MEAN_INTENT)
-        breadth = candidate.memory.trigger.breadth / GREATEST_BREADTH
-        rows.append((logit, breadth, character * CHARACTER_SCALE, cosine, rarity, near))
+            cosine = expected_cosine(character)
+        rows.append((character, cosine, rarity, near, scores.get(COVERED, 0.0)))
     return np.array(rows)
+
+
+def cover(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """The candidates of a prompt that the fitted gate judges, with how much of what it names each of them holds (`COVERED`)."""
+    query, candidates = state.query, state.found or ()
+    if not (state.score.gated and query.surface is Surface.PROMPT and candidates):
+        return Outcome(kept=state)
+    words = content_words(query.raw_text[:PROMPT_CHARS])
+    names = tuple(candidate.memory.id for candidate in candidates)
+    if not words:
+        return Outcome(kept=state)
+    table = tools.store.search.word_table(words, scope=query.scope, limit=1, also=names, kinds=query.kinds)
+    whole = float(table.weights.sum())
+    if whole <= 0.0:
+        return Outcome(kept=state)
+    shares = ((table.scores > 0.0) @ table.weights / whole).round(4).tolist()
+    share_of = dict(zip(table.ids, shares, strict=True))
+    found = tuple(
+        replace(candidate, scores=(*candidate.scores, (COVERED, share_of.get(candidate.memory.id, 0.0))))
+        for candidate in candidates
+    )
+    return Outcome(kept=state.changed(found=found))
 
 
 def expected_cosine(character: float) -> float:

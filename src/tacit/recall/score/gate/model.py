@@ -2,23 +2,17 @@
 
 In: a query with its short list. Out: relevance (0-1) and reasons for every candidate. A frozen value, made from data.
 
-    relevance = sigmoid(slope * (bias + sum of weight * (evidence - mean) / scale) + offset + few * ln(FULL_LIST / n)
+    logit     = bias + sum of weight * (evidence - mean) / scale
+    relevance = sigmoid(slope * (logit + SHARE_WEIGHT * ln(share + LEAST_SHARE)) + offset
                         - STORE_SIZE_PENALTY * ln(N / FITTED_STORE_SIZE))
+    share     = exp(logit) / sum of exp(logit) over the list (softmax)
 
-each standardised evidence kept within -10 and 10. Logistic regression with a ridge penalty, then Platt's calibration (Platt, 1999)
-on predictions for projects that the weights were not fitted on. The threshold is chosen on those same predictions by
-conformal risk control (Angelopoulos et al., 2024); both are made in `tacit_evals.fit.gate`.
+each standardized evidence kept within -10 and 10. Logistic regression with a ridge penalty, then Platt's calibration (Platt, 1999)
+on predictions for projects that the weights were not fitted on; both are made in `tacit_evals.fit.gate`.
 
-n is the length of the list, `FULL_LIST` at most. The best of twelve memories that nobody needs scores higher than the best of two, so
-that a bound on wrongful injections asks for less in a store of two: `few` says by how much, and one threshold serves both. N is the number of memories in scope, at least `FITTED_STORE_SIZE`: the best of
-ten thousand score higher still, and no prompt needs more of them for that.
-
-What a person said about when a memory applies is no evidence to be weighed: where the situation is that one, with chance c
-times weight w of at least `MIN_USER_TRIGGER`, relevance is at least c w; where that was said of more than `SHORT_LIST`, it holds for those of the
-greatest relevance, for "when writing code" of forty rules chooses none of them. And where the list holds few, nothing competes with a rule whose
-trigger meets what is coming: with a match m of at least `MIN_TRIGGER_MATCH` the relevance of a standing rule is at least m s, s = 1 up to
-`SHORT_LIST` candidates, falling to 0 at `FULL_LIST` (own; on lists of four drawn from judged projects such a match alone gave something to
-4 % of the prompts that deserve nothing, at a precision of 0.71).
+A memory that alone stands out among those that come near is needed more often than one of many that are alike: hence the share. N is the
+number of memories in scope, at least `FITTED_STORE_SIZE`: the best of ten thousand score higher still, and no prompt needs more of them for that.
+Nothing raises a relevance past this (ADR 87).
 """
 
 from __future__ import annotations
@@ -40,11 +34,9 @@ from tacit.model.query import Query
 from tacit.recall.score.gate.evidence import EVIDENCE, Row, evidence_of
 
 MAX_STANDARDIZED = 10.0
-MIN_USER_TRIGGER = 0.5
-MIN_TRIGGER_MATCH = 0.8
-SHORT_LIST = 4
-FULL_LIST = 12
-"""From so many candidates on a list is as long as those that the threshold was fitted on."""
+SHARE_WEIGHT = 2.0
+LEAST_SHARE = 0.03
+"""Of the softmax; a lower one counts as this."""
 FITTED_STORE_SIZE = 140
 """Memories in the scopes that the models were fitted on."""
 STORE_SIZE_PENALTY = 0.9
@@ -67,7 +59,6 @@ class SurfaceModel:
         mean, scale, weights: one number per name of `EVIDENCE`.
         bias, slope, offset: of the formula.
         threshold: least relevance that is handed over, as fitted.
-        few: log odds that a list gains for each halving (in natural units) below `FULL_LIST`.
     """
 
     mean: tuple[float, ...]
@@ -77,7 +68,6 @@ class SurfaceModel:
     slope: float = 1.0
     offset: float = 0.0
     threshold: float = 0.5
-    few: float = 0.0
 
     def __post_init__(self) -> None:
         for name, row in (("mean", self.mean), ("scale", self.scale), ("weights", self.weights)):
@@ -97,10 +87,17 @@ class SurfaceModel:
 
     def relevance(self, gains: Row, *, among: int = 0) -> Row:
         """Calibrated probability of each row of `gains`; `among` = memories in scope that they are the best of."""
-        z = self.slope * (np.add.reduce(gains, axis=1) + self.bias) + self.offset
-        z += self.few * math.log(FULL_LIST / min(max(len(gains), 1), FULL_LIST))
+        z = self.slope * with_share(np.add.reduce(gains, axis=1) + self.bias) + self.offset
         z -= STORE_SIZE_PENALTY * math.log(max(among, FITTED_STORE_SIZE) / FITTED_STORE_SIZE)
         return 1.0 / (1.0 + np.exp(-z))
+
+
+def with_share(logits: Row) -> Row:
+    """The logits of one list with what each candidate's share of it adds; see the formula."""
+    if not len(logits):
+        return logits
+    odds = np.exp(logits - logits.max())
+    return logits + SHARE_WEIGHT * np.log(odds / odds.sum() + LEAST_SHARE)
 
 
 class Gate(Protocol):
@@ -159,56 +156,14 @@ class GateModel:
         model = self.surfaces[query.surface]
         gains = model.gains(evidence_of(query, candidates, domain_similarity=domain_similarity))
         values = model.relevance(gains, among=among).tolist()
-        share = short_list_share(len(candidates))
-        judged: list[tuple[float, tuple[str, ...]]] = []
-        values = [value * _age(candidate, kinds) for candidate, value in zip(candidates, values, strict=True)]
-        user_floors = _user_trigger_floor(query, candidates, values)
-        for at, (candidate, row) in enumerate(zip(candidates, gains.tolist(), strict=True)):
-            value = values[at]
-            if user_floors.get(at, 0.0) > value:
-                judgment = (user_floors[at], ("a person said when",))
-            else:
-                judgment = (value, _reasons(row) if value >= MIN_EXPLAINED_RELEVANCE else ())
-            judged.append(
-                _trigger_match_floor(judgment, candidate, kinds, share=share) if share else judgment
-            )
-        return tuple(judged)
+        return tuple(
+            (value * _age(candidate, kinds), _reasons(row) if value >= MIN_EXPLAINED_RELEVANCE else ())
+            for candidate, row, value in zip(candidates, gains.tolist(), values, strict=True)
+        )
 
     def thresholds(self) -> dict[str, float]:
         """See `Gate`."""
         return {surface.value: model.threshold for surface, model in self.surfaces.items()}
-
-
-def _user_trigger_floor(
-    query: Query, candidates: Sequence[Candidate], values: Sequence[float]
-) -> dict[int, float]:
-    """The least relevance of those that a person said apply now, by their place in the list: of the best `SHORT_LIST`."""
-    applicable: list[tuple[float, str, int, float]] = []
-    for at, (candidate, value) in enumerate(zip(candidates, values, strict=True)):
-        trigger = candidate.memory.trigger
-        if trigger.maker == "user":
-            chances = [weight * query.situation.probability(name) for name, weight in trigger.actions]
-            if (least := max(chances, default=0.0)) >= MIN_USER_TRIGGER:
-                applicable.append((-value, candidate.memory.id, at, least))
-    return {at: least for _, _, at, least in sorted(applicable)[:SHORT_LIST]}
-
-
-def short_list_share(size: int) -> float:
-    """Return how short a list of `size` is: 1 up to `SHORT_LIST`, falling to 0 at `FULL_LIST`."""
-    return min(1.0, max(0.0, (FULL_LIST - size) / (FULL_LIST - SHORT_LIST)))
-
-
-def _trigger_match_floor(
-    judged: tuple[float, tuple[str, ...]], candidate: Candidate, kinds: KindRegistry, *, share: float
-) -> tuple[float, tuple[str, ...]]:
-    match = candidate.score("intent") or 0.0
-    if (
-        match >= MIN_TRIGGER_MATCH
-        and match * share > judged[0]
-        and kinds.of_stored(candidate.memory.kind).standing
-    ):
-        return match * share, ("governs what is coming",)
-    return judged
 
 
 def _age(candidate: Candidate, kinds: KindRegistry) -> float:
