@@ -118,7 +118,7 @@ class Program:
 
 @pytest.mark.parametrize("api", ["messages", "chat", "responses"])
 def test_what_is_known_comes_at_the_start_at_a_prompt_at_a_call_and_after_a_failure(live, api):
-    machine = live("preset: focused")
+    machine = live("preset: focused\nrecall: {budgets: {index: 0}}")
     rule = "Answers are written in British English."
     machine.remember(rule)
     with StubModel() as model, proxy(machine, model) as url:
