@@ -40,9 +40,7 @@ OTHERS = (
     "The search index of the catalog is rebuilt on Sundays, because the replica lags behind for about two hours then.",
     "Vouchers that were bought in a store cannot be refunded online; the cashier has to cancel them at the till.",
 )
-SETTINGS = (
-    "recall: {whole_start: 1.0, tell_memory_add: 'off', budgets: {start: 60, compaction: 60, subagent: 40}}\n"
-)
+SETTINGS = "recall: {whole_start: 1.0, tell_memory_add: 'off', budgets: {start: 60, prompt: 0, compaction: 60, subagent: 40}}\n"
 WANTED = {"the rounding": HEADLINE, "the labels": LABELS_HEADLINE}
 
 
