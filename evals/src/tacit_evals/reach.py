@@ -4,9 +4,8 @@ Each of seven projects gives 40 moments (the user's prompt, the end of the agent
 block with its index is the shipped read path's. A reader who saw that block and one moment, and no label, said which headlines it would fetch; its
 answers are recorded in `evals/answers/reach` under the block and the moment that they were given for, and count for no other.
 
-`merged-*`: a session in each project whose store also holds the pools of the other six as the user's own memories, seen in every project (930 in all); the
-reader may also name one `memory_search` a moment, whose answer the shipped search makes here and counts as in context. `headlines-*`: the same
-memories under other headlines, for the two projects that reach least.
+`merged-capped`: a session in each project whose store also holds the pools of the other six as the user's own memories, seen in every project (930 in all); the
+reader may also name one `memory_search` a moment, whose answer the shipped search makes here and counts as in context.
 
 Run: `python -m tacit_evals.reach --data DIR` scores the recorded answers beside simpler methods. `--write FOLDER` writes blocks and moments for a reader.
 """
@@ -36,10 +35,8 @@ from tacit_evals.data.recognise import folders_of
 from tacit_evals.suites.pool import Pool, Start
 
 ANSWERS = Path(__file__).resolve().parents[2] / "answers" / "reach" / "answers.json"
-HEADLINES = ANSWERS.with_name("headlines.json")
 FETCHED_TOKENS = 12
 """What a fetched memory costs beside its words: id, day, who said it."""
-FIRST_WORDS = 11
 INDEX_BUDGETS = (0, 500, 1000, 1500, 2000, 3000)
 
 
@@ -52,8 +49,6 @@ class Variant:
         cap_chars: the host's cap on both; 0 = none.
         moments: so many of a project.
         merged: the store holds the other projects' pools too.
-        headlines: "" = as Tacit makes them; `first` = the first words; `model` = as a model wrote them.
-        projects: only these; () = all.
     """
 
     name: str
@@ -62,19 +57,12 @@ class Variant:
     cap_chars: int = 0
     moments: int = 40
     merged: bool = False
-    headlines: str = ""
-    projects: tuple[str, ...] = ()
 
 
-LEAST_REACHED = ("blastmerge", "emailbuddy")
-"""The projects with the least reach at `full`."""
 VARIANTS = (
     Variant(name="capped", cap_chars=9500),
     Variant(name="full"),
     Variant(name="merged-capped", cap_chars=9500, moments=20, merged=True),
-    Variant(name="merged-full", moments=20, merged=True),
-    Variant(name="headlines-first", headlines="first", projects=LEAST_REACHED),
-    Variant(name="headlines-model", headlines="model", projects=LEAST_REACHED),
 )
 
 
@@ -140,23 +128,6 @@ def merged(project: Project, projects: Sequence[Project]) -> Project:
         for prompt in project.prompts
     ]
     return replace(project, memories=tuple(memories), prompts=tuple(prompts))
-
-
-def with_headlines(project: Project, which: str) -> Project:
-    """The project with its memories under other headlines."""
-    written = json.loads(HEADLINES.read_text("utf-8"))[project.name] if which == "model" else {}
-    return replace(
-        project,
-        memories=tuple(
-            replace(row, headline=written.get(row.id) or first_words(row.content)) for row in project.memories
-        ),
-    )
-
-
-def first_words(statement: str) -> str:
-    """A statement's first words."""
-    words = statement.split()
-    return " ".join(words[:FIRST_WORDS]) + ("\u2026" if len(words) > FIRST_WORDS else "")
 
 
 def moments_of(project: Project, count: int) -> list[Prompt]:
@@ -271,15 +242,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for variant in VARIANTS:
         if asked.variant and variant.name not in asked.variant:
             continue
-        if variant.headlines == "model" and not HEADLINES.exists():
-            continue
         rows: dict[str, list[Reached]] = {}
         curve: dict[int, dict[str, list[Reached]]] = defaultdict(dict)
         left_out = 0
         for project in projects:
-            if variant.projects and project.name not in variant.projects:
-                continue
-            pool = Pool(_stored(project, projects, variant), embedder=embedder, settings=settings)
+            stored = merged(project, projects) if variant.merged else project
+            pool = Pool(stored, embedder=embedder, settings=settings)
             try:
                 prompts = moments_of(pool.project, variant.moments)
                 block = partial(_block, pool, variant)
@@ -303,12 +271,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if left_out:
             console.print(f"{variant.name}: {left_out} moments left out: no reader saw this block.")
     return 0
-
-
-def _stored(project: Project, projects: Sequence[Project], variant: Variant) -> Project:
-    if variant.headlines:
-        project = with_headlines(project, variant.headlines)
-    return merged(project, projects) if variant.merged else project
 
 
 def _block(pool: Pool, variant: Variant, index: int) -> Delivered:

@@ -42,7 +42,6 @@ class PoolRow:
     phrases: tuple[str, ...] = ()
     session: str = ""
     turn: int = 0
-    headline: str = ""
     everywhere: bool = False
 
     @property

@@ -84,7 +84,6 @@ def stored_memory(row: PoolRow, *, project: str, given: bool, maker: LocalTrigge
         id=row.id,
         kind=row.kind,
         content=row.content,
-        headline=row.headline,
         scope=UNIVERSAL if row.everywhere else project_scope(project),
         provenance=Provenance(
             tier=TrustTier.USER,
