@@ -36,6 +36,8 @@ from tacit.text.stemming import content_words, porter_stem
 
 LEAST_WHOLE_SHARE = 0.5
 """Share of a host's cap below which the whole memories do not shrink for the index."""
+CHARS_OF_TOKEN = 4
+"""Characters that an index gives up for each token, about."""
 MOST_TOPICS, LEAST_IN_TOPIC, MOST_SHARE = 10, 3, 0.3
 """Topics of an index; fewest memories of one; a word in a greater share of all memories is the project's subject, not a topic."""
 LEAST_LETTERS = 3
@@ -178,15 +180,15 @@ class _Indexer:
         self._ordered = leaders_first(needed) if whole else candidates
         self._lines: dict[str, IndexLine] = {}
 
-    def besides(self, items: Sequence[PackItem]) -> Index:
-        """The index of all candidates but those of `items`, the most needed first."""
+    def besides(self, items: Sequence[PackItem], *, less: int = 0) -> Index:
+        """The index of all candidates but those of `items`, the most needed first, in `less` tokens than its budget."""
         count, whole = self._count, {item.candidate.memory.id for item in items}
         ordered = [candidate for candidate in self._ordered if candidate.memory.id not in whole]
         topics = topics_of([c.memory.content for c in ordered]) if self._whole else ()
         word_of = {number: topic.word for topic in topics for number in topic.members}
         everything = Index(left=self._left(word_of, range(len(ordered))))
         frame = sum(count(line) + 1 for line in index_lines(everything))
-        left = self._budget - frame
+        left = self._budget - less - frame
         chosen: dict[int, IndexLine] = {}
         opened: set[str] = set()
         for number, candidate in enumerate(ordered):
@@ -228,17 +230,20 @@ class _Indexer:
 
 
 def _within_cap(state: RecallState, indexer: _Indexer, pack: Pack) -> Pack:
-    """The pack with its index, so that the text of both is within the host's cap: whole memories move into the index before lines of it go."""
-    items, cap = list(pack.items), state.context.cap_chars
+    """The pack with its index, so that the text of both is within the host's cap: whole memories move into the index before its least needed lines go."""
+    items, cap, less = list(pack.items), state.context.cap_chars, 0
     while True:
-        made = replace(pack, items=tuple(items), index=indexer.besides(items))
+        made = replace(pack, items=tuple(items), index=indexer.besides(items, less=less))
         text = state.render(made)
         if (not cap or len(text) <= cap) and state.context.fits(text):
             return made
         whole = sum(len(item.text) for item in items)
-        if not items or (cap and whole <= LEAST_WHOLE_SHARE * cap):
-            return made  # `deliver` takes lines from its end
         over, freed = max(1, len(text) - cap) if cap else 1, 0
+        if not items or (cap and whole <= LEAST_WHOLE_SHARE * cap):
+            if not (made.index.lines and 0 < cap < len(text)):
+                return made  # `deliver` takes lines from its end
+            less += max(1, over // CHARS_OF_TOKEN)
+            continue
         while items and freed < over and whole - freed > LEAST_WHOLE_SHARE * cap:
             freed += max(1, len(items.pop().text) - MAX_CHARS)
 

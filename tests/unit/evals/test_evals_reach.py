@@ -107,13 +107,18 @@ def test_a_merged_store_holds_the_other_pools_as_memories_seen_everywhere_and_as
     assert len({row.id for row in made.memories}) == 3
 
 
-def test_the_start_block_of_a_merged_store_lists_the_projects_own_and_counts_every_other_memory() -> None:
+@pytest.mark.parametrize(("index", "cap_chars"), [(600, 0), (6000, 2000)])
+def test_the_start_block_of_a_merged_store_lists_the_projects_own_and_counts_every_other_memory(
+    index: int, cap_chars: int
+) -> None:
     shop = project("shop", *(f"Shelf {number} holds jars." for number in range(30)))
-    blog = project("blog", *(f"Never publish draft {number} on a Sunday." for number in range(400)))
+    subjects = ("recipe", "photo", "letter", "poll", "podcast")
+    drafts = (f"Never publish {subjects[number % 5]} {number} on a Sunday." for number in range(400))
+    blog = project("blog", *drafts)
     pool = Pool(merged(shop, [blog, shop]), embedder=FakeEmbedder(), settings=RecallSettings())
     try:
-        budgets = pool.settings.budgets.model_copy(update={"start": 200, "index": 600})
-        pack = pool.start_block(budgets=budgets, at_ms=2 * DAY_MS).pack
+        budgets = pool.settings.budgets.model_copy(update={"start": 100, "index": index})
+        pack = pool.start_block(budgets=budgets, at_ms=2 * DAY_MS, cap_chars=cap_chars).pack
     finally:
         pool.close()
     shown = {*pack.held, *(line.candidate.memory.id for line in pack.index.lines)}
