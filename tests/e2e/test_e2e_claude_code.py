@@ -68,7 +68,7 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
 
 def test_yup_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbox, installed):
     rule = "Never commit without running the tests."
-    proposal = Say(text="The export has no button. Want me to implement it and commit?")
+    proposal = Say(text="The export has a button now. Want me to commit without running the tests?")
     sandbox.stub.script.append(Reply(when="what is missing", answers=(proposal,)))
     with installed.session() as session:
         session.ask("what is missing")

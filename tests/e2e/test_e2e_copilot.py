@@ -85,13 +85,17 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
 
 def test_yes_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbox, installed):
     """Copilot does not hand over how the message ended; it is read from the session's file."""
-    script(sandbox, "what is missing", say="The export has no button. Want me to implement it and commit?")
+    script(
+        sandbox,
+        "what is missing",
+        say="The export has a button now. Want me to commit without running the tests?",
+    )
     with installed.session() as session:
         session.ask("what is missing")
         sandbox.remember("Never commit without running the tests.", kind="preference")
         session.ask("yup")
         request = newest(sandbox)
-        place = place_of(request, "without running the tests")
+        place = place_of(request, "Never commit without running the tests")
         assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
 
 

@@ -15,7 +15,7 @@ from e2e.test_e2e_bad_input import transcript_of
 
 pytestmark = pytest.mark.slow
 
-COMMIT = "I will commit this now, please write the message"
+COMMIT = "Run ruff before every commit; is that so?"
 SHORT = {"TACIT_HOOK_DEADLINE_MS": "300"}
 
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 KNOWN = "Never push to main without asking"
 RULE = "Releases are signed with the key of the build server"
 TEACHES = "Invoices over ten thousand need a second approval, so the exporter has to split them."
-ASKED = f"{TEACHES} Please add that and make a release."
+ASKED = f"{TEACHES} Please add that. Are releases signed with the key of the build server?"
 LATER = "Tag the release and publish it, please."
 ADDED = {
     "content": TEACHES.rstrip("."),

@@ -88,7 +88,7 @@ def test_the_middleware_keeps_every_prefix_and_learns_by_choice(machine: Sandbox
     assert [one.api for one in requests] == [api] * 5, "four turns, one of them with a call"
     assert moments_of(requests[-1].body) == ["start", "prompt", "failure"]
     (shipped,) = (place for place in find_places(requests[-1].body, "channel harbor"))
-    assert "Ship version 2.4" in json.dumps(
+    assert "Announce the release of version 2.4" in json.dumps(
         requests[-1].messages[int(shipped.path.split("[")[1].split("]")[0])]
     )
     assert len({json.dumps(one.body.get("system")) for one in requests}) == 1, "the system prompt stays"

@@ -1,6 +1,6 @@
 """The published agent frameworks with memory, against the stub model: their requests differ by the blocks and by nothing else.
 
-The shipped embedding model reads; no prompt repeats the words of the memory that it gets. Run by `.ci/run` in the environment of the
+The shipped embedding model reads. Run by `.ci/run` in the environment of the
 group `frameworks`.
 """
 
@@ -38,13 +38,13 @@ BILLING = "Never edit src/billing.py by hand; scripts/prices.py writes it."
 ONE_IN_THE_START = {"recall": {"deadline_ms": 10_000, "budgets": {"start": 48, "index": 0}}}
 TURNS = (
     "Hello there, who are you?",
-    "Which carrier takes the packages of the depot in the Norwegian capital?",
+    "Who ships the parcels of the warehouse in the Norwegian capital?",
     "Change what a unit costs.",
     "Thanks, that was all for today.",
 )
 SCRIPT = (
     Reply(when="Hello", answers=(Say(text="one"),)),
-    Reply(when="Which carrier", answers=(Say(text="two"),)),
+    Reply(when="Who ships", answers=(Say(text="two"),)),
     Reply(
         when="Change what",
         answers=(CallTool(name="write_file", input={"path": "src/billing.py"}), Say(text="three")),
@@ -228,7 +228,7 @@ def test_a_handoff_keeps_what_was_given(memory: Tacit) -> None:
 
     with agent("openai_agents", memory) as (driver, model):
         model.script[:] = [
-            Reply(when="carrier", answers=(CallTool(name="transfer_to_expert"), Say(text="one"))),
+            Reply(when="warehouse", answers=(CallTool(name="transfer_to_expert"), Say(text="one"))),
             Reply(when="", answers=(Say(text="two"),)),
         ]
         expert = Agent(name="expert", model="stub", instructions="You know shipping.")

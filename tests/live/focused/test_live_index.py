@@ -29,7 +29,9 @@ def filled(live_for_all):
 
 
 def _line_of(block: str, name: str) -> str:
-    return next((line for line in block.splitlines() if line and name.endswith(line.split(" ")[0])), "")
+    return next(
+        (line for line in block.splitlines() if line[:1].strip() and name.endswith(line.split(" ")[0])), ""
+    )
 
 
 def test_a_store_that_does_not_fit_is_shown_as_headlines_and_fetched_by_short_ids(filled):

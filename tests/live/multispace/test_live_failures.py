@@ -117,6 +117,7 @@ def test_what_was_found_in_two_seconds_is_whole_and_the_log_says_that_time_was_u
             "preset: multispace\nrecall: {reranker: {provider: slow}}\n", encoding="utf-8"
         )
         machine.start_daemon()
+        machine.wake()  # a session start, which tells the hook how long prompts may take
         for content in (KNOWN, "Authentication of the admin pages asks for a second factor."):
             machine.remember(content, kind="fact", when="")
         block = machine.prompt(PROMPT)

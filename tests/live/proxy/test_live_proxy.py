@@ -21,7 +21,7 @@ SMS = "Text messages go through Vonage; Twilio was dropped because of its price.
 LEDGER = "Amounts in src/ledger/ are integers in cents."
 LEASED = "`scripts/ship.sh staging` failed with: lease is held. Run `scripts/lease.sh drop staging` first."
 OTHERS = ("The mobile app is written in Flutter.", "Invoices are archived after ninety days.", "Pull requests are merged by squashing.")  # fmt: skip
-QUESTION = "Which service do we use to send SMS?"
+QUESTION = "Which service do our text messages go through?"
 HELLO = "Good morning! The login page is too slow."
 
 

@@ -70,7 +70,7 @@ def test_a_turn_keeps_replaces_or_empties_the_section_and_a_switch_turns_it_off(
         note.partition(":")[0] for s in trace["stages"] if s["stage"] == "retrieve" for note in s["notes"]
     ]
     assert asked == ["semantic"], "one search a turn"
-    machine.tacit("config", "set", "recall.refresh_top", "0")
+    machine.request("PATCH", "/v1/settings", {"values": {"recall.refresh_top": 0}})
     session = PluginSession(machine, "s2")
     session.start()
     assert "httpOnly" not in session.say("How is auth handled?")

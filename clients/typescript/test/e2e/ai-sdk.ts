@@ -26,7 +26,7 @@ const tools = {
 }
 const prompts = [
   "Good morning!",
-  "Ship version 2.4 to our users and let everybody know.",
+  "Announce the release of version 2.4 to our users.",
   "Renew the table definitions.",
   "From now on, name every feature branch after its ticket, such as SHOP-12-cart.",
 ]

@@ -16,10 +16,10 @@ test("a session gets what it needs at each moment", async () => {
   await tacit.remember("Releases are announced in the channel harbor, in Portuguese.", { when: "release" })
   await tacit.remember("`make schema` fails with `ModuleNotFoundError: No module named 'orders_schema'` until `make generate` has run.", { kind: "error_pattern" })
   const asked = { previous: "All of it works now.", key: "p1" }
-  const block = await session.prompt("Ship version 2.4 to our users and let everybody know.", asked)
+  const block = await session.prompt("Announce the release of version 2.4 to our users.", asked)
   assert.match(block?.context ?? "", /harbor/)
   assert.equal(block?.surface, "prompt")
-  const again = await session.prompt("Ship version 2.4 to our users and let everybody know.", asked)
+  const again = await session.prompt("Announce the release of version 2.4 to our users.", asked)
   assert.equal(again?.context, block?.context)
   const call = { tool: "bash", callId: "c1", args: { command: "make schema" } }
   const note = await session.before(call)
