@@ -15,7 +15,7 @@ from tacit.hosts.probe import process
 pytestmark = pytest.mark.e2e
 
 SMS = "Text messages go through Vonage; Twilio was dropped because of its price."
-QUESTION = "Which service do we use to send SMS?"
+QUESTION = "Which service do our text messages go through?"
 
 
 @contextmanager
