@@ -441,7 +441,7 @@ def test_something_else_on_the_socket_is_replaced(machine, answer):
     with Stranger(machine.home, answer):
         began = time.monotonic()
         text = machine.hook(
-            machine.payload("UserPromptSubmit", prompt="Fix the parser"), TACIT_HOOK_DEADLINE_MS=""
+            machine.payload("UserPromptSubmit", prompt=f"Is it so? {RULE}"), TACIT_HOOK_DEADLINE_MS=""
         )
         assert not text or RULE in injected(text)
         assert time.monotonic() - began < 15.0

@@ -54,7 +54,7 @@ def fill(home: Path) -> None:
     for number in range(EVERY - 1):
         tell("UserPromptSubmit", prompt=f"What is in file {number}?", transcript_path=str(path))
     engine.remember("Commits name a ticket.", when=["commit", PHRASE], cwd=str(project))
-    assert NUDGE in tell("UserPromptSubmit", prompt="Please commit the work.", transcript_path=str(path))
+    assert NUDGE in tell("UserPromptSubmit", prompt="Do commits name a ticket?", transcript_path=str(path))
     for text in (WAITS, WRONG):
         engine.remember(text, cwd=str(project), speaker=Speaker.AGENT, source="mcp")
     tell("SessionEnd", reason="other", transcript_path=str(path))
