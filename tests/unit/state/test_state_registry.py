@@ -59,6 +59,7 @@ STORED = [
     (registry.VERDICTS, (), "feedback/verdicts", '[{"trace_id":"trc_1","memory_id":"mem_1","useful":true,"injected":false,"surface":"prompt","relevance":1.0,"threshold":0.2,"trace_at_ms":1,"at_ms":2}]',
      (Verdict(trace_id="trc_1", memory_id="mem_1", useful=True, injected=False, surface="prompt", relevance=1.0, threshold=0.2, trace_at_ms=1, at_ms=2),)),
     (registry.IMPORTED, ("mem0/0123456789ab/1",), "imported/mem0/0123456789ab/1", "aaaaaaaaaaaabbbbbbbbbbbb", ("a" * 12, "b" * 12)),
+    (registry.PAIRS_SHOWN, (), "pairs", '{"mem_1 mem_2": ["claude-code/s1"]}', {"mem_1 mem_2": ("claude-code/s1",)}),
     (registry.FIRST_SESSION, ("",), "announced:", "1760000000000", 1_760_000_000_000),
     (registry.RELATED_SHOWN, ("shop-1",), "told:shop-1", "two folders", "two folders"),
     (registry.NOTED_SHOWN, ("shop-1",), "told_notes:shop-1", "1760000000000", 1_760_000_000_000),

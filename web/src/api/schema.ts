@@ -2675,7 +2675,7 @@ export interface components {
          * @description Why something was changed or left out. What the fields of `ChangeReason` hold is said beside each cause.
          * @enum {string}
          */
-        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "quoted" | "own_note" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "neither_newer" | "branch_merged" | "branch_gone" | "branch_back" | "branch_renamed" | "holds_on_all" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "shared" | "changed_by_team" | "unshared" | "team_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
+        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "settled" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "quoted" | "own_note" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "neither_newer" | "branch_merged" | "branch_gone" | "branch_back" | "branch_renamed" | "holds_on_all" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "shared" | "changed_by_team" | "unshared" | "team_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
         /**
          * ChangeEntry
          * @description One version as it was written, and what stood before it; versions of one change share its id.
@@ -6296,6 +6296,9 @@ export interface components {
         /**
          * Relation
          * @description A typed, weighted edge from one memory to another.
+         *
+         *     `contradicts` of weight 1 = somebody, or the words, said that the two may not both hold; of less = they are near, and nothing more is known;
+         *     of 0 = both hold, as somebody settled.
          */
         Relation: {
             /** Source Id */
@@ -9325,6 +9328,7 @@ export interface components {
          * Validity
          * @description The time in which the statement holds in the world, in milliseconds since the Unix epoch. Transaction time stands on the memory.
          *
+         *     `superseded_by` of a memory that ended names what replaced it; of an active one, what ranks before it because an agent saw it hold.
          *     `valid_to_ms` None = still holds. The interval is half open: from <= t < to. `offset_ms` = how far the clock of whoever stated it was
          *     ahead of UTC, negative to the west. It is kept, so that a day stays the same day wherever and whenever it is read.
          */
