@@ -200,9 +200,9 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_the_daemon_gives_the_same(framework: str, daemon: Path) -> None:
     with Tacit.connect(daemon, cwd=daemon.parent) as memory:
         bodies = [json.dumps(body) for body in recorded(framework, APIS[framework][0], "async", memory)]
-    assert LINT in bodies[0]
-    assert OSLO in bodies[1]
-    assert BILLING in bodies[3]
+    assert LINT in bodies[0], bodies[0]
+    assert OSLO in bodies[1], bodies[1]
+    assert BILLING in bodies[3], bodies[3]
 
 
 FAILS = "A write that ends in 'no such file' needs scripts/mount.sh first."
