@@ -739,7 +739,9 @@ class Engine:
         replaced = self._replaced_memories(replaces, cwd, speaker)
         ends: tuple[str, ...] = ()
         reason: ChangeReason | None = None
+        settled: tuple[Change, ...] = ()
         if speaker is Speaker.AGENT:
+            from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
             from tacit.app.user_words import fair_headline, note_of  # noqa: PLC0415 - loads the write side
 
             at_work = session or self.agents.queries.only_session(cwd)
@@ -747,11 +749,26 @@ class Engine:
             prompts = self._sessions.typed(at_work) if at_work else ()
             # Only an agent in a session of a project has notes of its own; what any other program states waits.
             own = source == BY_TOOL and self._projects.of(cwd) is not None
-            known = (*(old.content for old in replaced), *(self.agents.stated_beside(content, replaced)))
+            caller = Caller(cwd=cwd, session=at_work)
+            holds = self.agents.on_record(caller, content, replaced)
+            if holds is not None:
+                content = holds.content
+                replaced = [old for old in replaced if old.id != holds.id]
+            known = (*(old.content for old in replaced), *((content,) if holds else ()))
             noted = note_of(content, user_words, prompts, replaced=replaced, known=known, own_notes=own)
+            review = self._noting_at(cwd) == "review"
+            if replaced and own and not review and noted.waits_for_names:
+                holds = self.agents.repeated(caller, content, replaced)
+                if holds is not None:
+                    # The note waits, but which of two statements on record holds is settled: nothing new is believed.
+                    settled = self.remember(
+                        holds.id, cwd=cwd, speaker=speaker, source=source, session=session, user_words=user_words,
+                        replaces=[old.id for old in replaced],
+                    )  # fmt: skip
+                    replaced = []
             headline = fair_headline(headline or content, noted.content, prompts)
             content, tier, reason, ends = noted.content, noted.tier, noted.reason, noted.ends
-            if self._noting_at(cwd) == "review":
+            if review:
                 tier, ends = TrustTier.IMPORT, ()
                 reason = ChangeReason(cause=ChangeCause.QUOTED, terms=("review",))
             if self._projects.of(cwd) is not None and not (noted.everywhere and scope == UNIVERSAL):
@@ -776,10 +793,10 @@ class Engine:
             told=reason,
             headline=headline,
         )
-        noted = self._sessions.load(session) if session is not None and source == BY_TOOL else None
-        if noted is not None:
-            self._sessions.note_turn(noted.key, noted_turn=noted.turn)
-        return changes
+        state = self._sessions.load(session) if session is not None and source == BY_TOOL else None
+        if state is not None:
+            self._sessions.note_turn(state.key, noted_turn=state.turn)
+        return (*changes, *settled)
 
     def _replaced_memories(self, names: Sequence[str], cwd: str, speaker: Speaker) -> list[Memory]:
         """Return the memories that a statement replaces, if the speaker may see them."""

@@ -56,6 +56,7 @@ _BY_THE_WAY = lazy_regex(
     re.IGNORECASE,
 )
 """Words that people and agents add and leave out."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _CODE = lazy_regex(r"`([^`\n]+)`")
 _PACKAGE = lazy_regex(
     r"\b(?:install\w*|packages?|librar(?:y|ies)|dependenc(?:y|ies)|plugins?|extensions?|pakete?|bibliotheken?|abh\u00e4ngigkeit\w*|paquets?|biblioth\u00e8ques?|d\u00e9pendances?)\W+(?:(?:the|das|den|die|le|la|les) (?:[\w-]+ )?)?(?P<name>[\w@/.-]+)",
@@ -260,6 +261,19 @@ def says_which(prompts: Sequence[str], *, holds: str, ends: str, on_record: bool
     return ""
 
 
+def repeats(note: str, *, holds: str, ends: Sequence[str]) -> bool:
+    """Tell whether a note, which says that the statements `ends` hold no more, says what of them and `holds` only the latter says.
+
+    A word is enough; where numbers tell the two apart, the note must hold those of `holds`.
+    """
+    others = frozenset(stem for text in ends for stem in _content(text))
+    against = frozenset(number for text in ends for number in _NUMBER.findall(text))
+    numbers = frozenset(_NUMBER.findall(holds)) - against
+    if not numbers <= frozenset(_NUMBER.findall(note)):
+        return False
+    return bool(numbers or _affirmed(note, _content(holds) - others))
+
+
 def _affirmed(text: str, stems: frozenset[str]) -> frozenset[str]:
     """Those of the stems that a text has without a denial right before them."""
     tokens = _tokens(text)
@@ -396,6 +410,12 @@ class Noted:
     everywhere: bool = False
     ends: tuple[str, ...] = ()
 
+    @property
+    def waits_for_names(self) -> bool:
+        """Whether it waits only because it names what the user never typed."""
+        own = self.reason.cause is ChangeCause.OWN_NOTE
+        return own and self.tier is TrustTier.IMPORT and not danger_of(self.content)
+
 
 def note_of(
     content: str,
@@ -423,8 +443,8 @@ def note_of(
     typed = quoted if quoted.strip() else next((sentence for sentence in said.values() if sentence), "")
     found = vouch(content, typed, prompts) if typed.strip() else Vouching()
     reason = ChangeReason(cause=ChangeCause.QUOTED, terms=(found.failed,) if found.failed else ())
-    forged = found.failed in ("not_typed", "pasted")
-    if quoted.strip() and not found.statement and content not in known and (forged or not replaced):
+    # Words that vouch for nothing show that the agent misread the user: its note may not even rank first.
+    if quoted.strip() and not found.statement and content not in known:
         return Noted(content=content, tier=TrustTier.IMPORT, reason=reason)
     ends = tuple(old.id for old in replaced if said[old.id] or gives_new_value(found.sentences, old.content))
     # What is on record already keeps its words: the user's sentence ends what does not hold.

@@ -97,13 +97,15 @@ _ABOUT_IT = lazy_regex(
     re.IGNORECASE,
 )
 _CHATTY = lazy_regex(
-    r"(?<=[^\W\d_][\w)\]`'\u2019\"][.!?])(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)(?<!\bca\.)(?<!\beg\.)(?<!\bie\.)(?<!\bcf\.)(?<!\betc\.)(?<!\bbzw\.)(?<!\bevtl\.)(?<!approx\.)(?<!\bincl\.)\s+(?=[a-z\u00df-\u00f6\u00f8-\u017f\u0430-\u044f\u0451]+(?:[ ,:!?]|$))"
+    r"(?<=\(\)[.!?])\s+(?=[a-z])"
+    r"|(?<=[^\W\d_][\w/)\]`'\u2019\"][.!?])(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)(?<!\bca\.)(?<!\beg\.)(?<!\bie\.)(?<!\bcf\.)(?<!\betc\.)(?<!\bbzw\.)(?<!\bevtl\.)(?<!approx\.)(?<!\bincl\.)\s+(?=[a-z\u00df-\u00f6\u00f8-\u017f\u0430-\u044f\u0451]+(?:[ ,:!?]|$))"
     r"|(?<=\b[A-Z]\.)\s+(?=(?:We|I|Let|The|Always|Never|Please|From|Remember|Also|And|But)\b)|\s+[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?\s+"
     r"|\s+\.\s+(?=[a-z])|(?<=\w\.\.)\s+(?=[a-z])|(?<=[\"'\u201d][.!?])\s+(?=[A-Z])"
     r"|(?<=[\w`)\]][.!?])(?<!\b[a-z]\.)(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)\s+(?=(?:please|always|never|from now|going forward|make sure|don'?t|do not|stop|we|i|remember|whenever|also|then"
     r"|every|all|thanks|btw|can|could|would|should|why|how|what|is|are|do|does|check|look|show|run|fix|add|now|use|keep|no|after|before|in (?:this|our|the)|for|our|nobody|prefer)\b(?:['\u2019](?:ve|re|d|ll|m))?[ ,])"
 )
 """Where a sentence ends that was not cut: for people who write without capitals, and behind a quotation."""
+_NUMBERED = lazy_regex(r"(?:^|(?<=\s))([1-9]\))(?=\s)", re.MULTILINE)
 _MANY_HEADINGS = lazy_regex(r"^#{1,6}\s+\S", re.MULTILINE)
 _HIDDEN = '""'
 _CODE_LINE = "```"
@@ -172,7 +174,7 @@ def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> lis
 
 def _split(text: str) -> tuple[list[Sentence], list[int]]:
     """Sentences, and the number of the paragraph that each stands in."""
-    bare = _ELEMENT.sub("\n", _FENCE.sub(f"\n{_CODE_LINE}\n", text))
+    bare = _listed(_ELEMENT.sub("\n", _FENCE.sub(f"\n{_CODE_LINE}\n", text)))
     sentences: list[Sentence] = []
     places: list[int] = []
     for place, (paragraph, item) in enumerate(_paragraphs(bare)):
@@ -189,6 +191,16 @@ def _split(text: str) -> tuple[list[Sentence], list[int]]:
                 sentences.append(Sentence(text=sentence, item=item))
                 places.append(place)
     return sentences, places
+
+
+def _listed(text: str) -> str:
+    """The text with each item of a list that was typed in one line, "1) this 2) that", on a line of its own."""
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        numbers = _NUMBERED.findall(line)
+        if numbers[:2] == ["1)", "2)"] and line.count(")") >= line.count("(") + len(numbers):
+            lines[at] = _NUMBERED.sub(r"\n\1", line)
+    return "\n".join(lines)
 
 
 # Several extractors ask for the same prompts, each for all of a session's before the next one does.

@@ -109,7 +109,9 @@ class AddOne(Arguments):
         default=None, description="If the user said it: their words from this conversation, verbatim"
     )
     replaces: Words | None = Field(
-        default=None, max_length=20, description="Ids of memories it replaces, or their words"
+        default=None,
+        max_length=20,
+        description="Ids or words of memories that hold no more. One that says the same stays: give its id or its words as `content`",
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from tacit.app.queries.agent_tools import AgentStats
 from tacit.app.reasons import drop_text, silence_text
@@ -45,7 +45,7 @@ CHANGES = _object(
     ("changes",),
     changes=_list(
         _object(
-            change={"enum": [kind.__name__.lower() for kind in get_args(Change)]},
+            change=_STRING,
             id=_STRING,
             unconfirmed={"type": "boolean"},
             others=_list(_STRING),

@@ -28,6 +28,7 @@ _EXAMPLE = "Example: `commit, path:src/**/*.py, lang:python, cmd:git push, topic
 
 @dataclass(slots=True)
 class _Parts:
+    maker: str
     always: bool = False
     blocking: bool = False
     breadth: float | None = None
@@ -54,7 +55,7 @@ def parse_when_with(text: str, *, maker: str, read_words: Callable[[str], Trigge
         InvalidInput: for an unknown class, prefix, maker or number, and for an empty text.
     """
     _check_maker(maker)
-    parts = _Parts()
+    parts = _Parts(maker=maker)
     for raw in _SPLIT.split(text):
         item = raw.strip()
         if item:
@@ -80,7 +81,7 @@ def parse_phrases_with(items: Sequence[str], *, maker: str, read_words: Callable
         InvalidInput: for an unknown class, prefix, maker or number, and for an empty list.
     """
     _check_maker(maker)
-    parts = _Parts()
+    parts = _Parts(maker=maker)
     phrases: list[str] = []
     for raw in items:
         item = " ".join(raw.split())
@@ -111,7 +112,7 @@ def _read_terms(item: str, parts: _Parts) -> bool:
     if len(terms) == 1 and " " not in item:
         _read_item(item, parts)
         return not parts.words or parts.words.pop() != item
-    trial = _Parts()
+    trial = _Parts(maker=parts.maker)
     with suppress(InvalidInput):
         for term in terms:
             _read_item(term, trial)
@@ -181,7 +182,7 @@ def _read_item(item: str, parts: _Parts) -> None:
     action = _ACTION.match(item)
     if action and (action[1] in _KNOWN):
         parts.actions[action[1]] = _weight(action[2], item)
-    elif action and ("_" in item or "=" in item or _nearly(item)):
+    elif action and ("=" in item or _nearly(item) or ("_" in item and parts.maker != "agent")):
         raise InvalidInput(
             f"Unknown action class {action[1]!r}.",
             hint=f"Nearest: {', '.join(_nearest(action[1])) or 'none'}. For a free word write `topic:{action[1]}`.",

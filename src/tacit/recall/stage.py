@@ -461,8 +461,8 @@ def pair_line(names: tuple[str, str]) -> str:
     """What stands below two memories that may not both hold, by their short ids."""
     first, second = names
     return (
-        f"  These two ({first}, {second}) may not both hold; if this session shows which, call memory_add with what holds and"
-        " replaces=[the other's id]; if the user says it, with user_words."
+        f"  These two ({first}, {second}) may not both hold; if this session shows which, call memory_add with"
+        " content=the id of what holds, replaces=[the other's id]; if the user says it, with user_words."
     )
 
 

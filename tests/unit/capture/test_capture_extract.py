@@ -9,6 +9,7 @@ from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.fixes import find_fixes, same_command
 from tacit.capture.extract.session_end import find_statements, open_loops
 from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_open, open_tasks
+from tacit.capture.prose import spoken_sentences
 from tacit.capture.session import SessionContext, fix_draft
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
@@ -52,6 +53,22 @@ NOT_STATED = [
     "",
     "\x00\ud800",
 ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentences"),
+    [
+        (
+            "fix these: 1) log once per batch (dhl) 2) never return the pdf 3) raise the limit",
+            ["fix these:", "log once per batch (dhl)", "never return the pdf", "raise the limit"],
+        ),
+        ("call add(1, 2) first, see (1) and (2) below", ["call add(1, 2) first, see (1) and (2) below"]),
+        ("use gather(). never open more than ten", ["use gather().", "never open more than ten"]),
+        ("checks sit in schemas/. never in routers", ["checks sit in schemas/.", "never in routers"]),
+    ],
+)
+def test_people_list_in_one_line_and_end_sentences_behind_code(typed: str, sentences: list[str]) -> None:
+    assert [one.text for one in spoken_sentences(typed)] == sentences
 
 
 def test_a_sentence_without_a_capital_begins_with_a_contraction_too() -> None:

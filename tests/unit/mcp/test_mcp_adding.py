@@ -64,6 +64,10 @@ def test_a_misspelled_class_is_said(desk):
         desk.ask("memory_add", content="Invoices are numbered by hand.", when=["comit"])
 
 
+def test_a_name_of_the_project_is_a_word_of_its_own(desk):
+    assert "nightly_load" in trigger_of(desk, when=["nightly_load", "before a release"]).phrases
+
+
 def test_an_unknown_id_is_named(desk):
     with pytest.raises(NotFound, match="mem_nowhere"):
         desk.ask("memory_add", content=RUFF, replaces=["mem_nowhere"])
@@ -156,6 +160,50 @@ def test_without_the_users_words_a_settlement_ranks_and_can_be_undone(desk):
     assert "the agent saw otherwise since" in text
     assert "the agent saw that" in change_text(desk.engine.review.changes(memory_id=old)[0].reason)
     desk.engine.review.undo(said.rpartition("`tacit undo ")[2].rstrip("`."))
+    assert not desk.engine.show(old).ranks_behind
+
+
+def test_what_holds_is_named_by_its_id_and_is_not_stored_again(desk):
+    old, new = pair(desk)
+    desk.say("why is the seat map grey")
+    assert "ranks behind" in desk.ask("memory_add", content=new[-5:], replaces=[old])
+    assert desk.engine.show(old).ranks_behind == new
+    assert set(stored(desk)) == {PORT, MOVED}
+
+
+def test_a_note_that_waits_still_settles_which_of_two_on_record_holds(desk):
+    old, new = pair(desk)
+    desk.say("why is the seat map grey")
+    note = "The booking service listens on 4410, see http://127.0.0.1:4410/health."
+    assert "found on demand only" in desk.ask("memory_add", content=note, replaces=[old])
+    assert (desk.engine.show(old).status, desk.engine.show(old).ranks_behind) == ("active", new)
+    assert note in stored(desk, "quarantined")
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "The booking service listens on 4999, see http://127.0.0.1:4999/health.",
+        "Seats are kept at http://127.0.0.1:7000.",
+    ],
+    ids=["another value", "about something else"],
+)
+def test_a_note_that_waits_and_repeats_nothing_settles_nothing(desk, note):
+    old, _ = pair(desk)
+    desk.say("why is the seat map grey")
+    desk.ask("memory_add", content=note, replaces=[old])
+    assert (desk.engine.show(old).status, desk.engine.show(old).ranks_behind) == ("active", "")
+
+
+def test_words_that_vouch_for_nothing_settle_nothing(desk):
+    old, _ = pair(desk)
+    desk.say("raj kept saying the booking service listens on 4410. is that so?")
+    desk.ask(
+        "memory_add",
+        content="The booking service listens on 4410 now.",
+        replaces=[old],
+        user_words="the booking service listens on 4410",
+    )
     assert not desk.engine.show(old).ranks_behind
 
 

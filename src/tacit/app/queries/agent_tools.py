@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from threading import Lock
@@ -512,10 +513,30 @@ class AgentTools:
                     return allowed[0]
             raise
 
-    def stated_beside(self, content: str, replaced: Sequence[Memory]) -> tuple[str, ...]:
-        """`content` if an active memory says it already where the memories that it replaces hold; () = it is new."""
-        scopes = {old.scope for old in replaced}
-        return (content,) if any(self._saying(content, ScopeFilter.of(scope)) for scope in scopes) else ()
+    def on_record(self, caller: Caller, content: str, replaced: Sequence[Memory]) -> Memory | None:
+        """The active memory that `content` names by its id or its words, where the memories that it is said to replace hold; None = it is new."""
+        with suppress(InvalidInput, NotFound):
+            named = self.named(caller, content.strip()) if replaced else None
+            if named and named.status == "active" and named.scope in {old.scope for old in replaced}:
+                return named
+        return None
+
+    def repeated(self, caller: Caller, note: str, replaced: Sequence[Memory]) -> Memory | None:
+        """The active memory that a note says again while it says that others, `replaced`, hold no more: a rival of theirs, else the nearest to the note."""
+        from tacit.app.user_words import repeats  # noqa: PLC0415 - loads the write side
+
+        ended = {old.id: old.content for old in replaced}
+        rivals = self.rivals(caller, tuple(ended))
+        # Of several that hold no more one may be what the note says again: then only a rival tells.
+        near = () if len(ended) > 1 else self.listing(caller, text=note, unconfirmed=False, limit=2).memories
+        others = [memory for memory in near if memory.id not in ended]
+        found = (
+            memory
+            for memory in (*rivals, *others[:1])
+            if all(memory.scope == old.scope for old in replaced)
+            and repeats(note, holds=memory.content, ends=tuple(ended.values()))
+        )
+        return next(found, None)
 
     def _saying(self, words: str, scope: ScopeFilter) -> tuple[Memory, ...]:
         """Active memories with these words."""

@@ -516,4 +516,5 @@ def teammate_trigger(content: str, *, kind: str, files: Sequence[str], when: Seq
     if not when:
         return make_trigger(content, kind=kind, files=tuple(files))
     first, *more = when
-    return replace(parse_when((first, *more) if more else first, maker="agent"), blocking=False)
+    read = parse_when((first, *more) if more else first)
+    return replace(read, maker="agent", blocking=False)
