@@ -105,7 +105,7 @@ _CHATTY = lazy_regex(
     r"|every|all|thanks|btw|can|could|would|should|why|how|what|is|are|do|does|check|look|show|run|fix|add|now|use|keep|no|after|before|in (?:this|our|the)|for|our|nobody|prefer)\b(?:['\u2019](?:ve|re|d|ll|m))?[ ,])"
 )
 """Where a sentence ends that was not cut: for people who write without capitals, and behind a quotation."""
-_NUMBERED = lazy_regex(r"(?:^|(?<=\s))([1-9]\))(?=\s)", re.MULTILINE)
+_NUMBERED = lazy_regex(r"(?:^|(?<=\s))([1-9]\))(?=\s)")
 _MANY_HEADINGS = lazy_regex(r"^#{1,6}\s+\S", re.MULTILINE)
 _HIDDEN = '""'
 _CODE_LINE = "```"
@@ -174,10 +174,15 @@ def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> lis
 
 def _split(text: str) -> tuple[list[Sentence], list[int]]:
     """Sentences, and the number of the paragraph that each stands in."""
-    bare = _listed(_ELEMENT.sub("\n", _FENCE.sub(f"\n{_CODE_LINE}\n", text)))
+    bare = _ELEMENT.sub("\n", _FENCE.sub(f"\n{_CODE_LINE}\n", text))
     sentences: list[Sentence] = []
     places: list[int] = []
-    for place, (paragraph, item) in enumerate(_paragraphs(bare)):
+    paragraphs = [
+        (part, item or len(parts) > 1)
+        for parts, item in ((_items(whole), item) for whole, item in _paragraphs(bare))
+        for part in parts
+    ]
+    for place, (paragraph, item) in enumerate(paragraphs):
         hidden, quotes = hide_quotes(
             paragraph
         )  # a quotation may hold the end of a sentence, but is no end itself
@@ -193,14 +198,12 @@ def _split(text: str) -> tuple[list[Sentence], list[int]]:
     return sentences, places
 
 
-def _listed(text: str) -> str:
-    """The text with each item of a list that was typed in one line, "1) this 2) that", on a line of its own."""
-    lines = text.split("\n")
-    for at, line in enumerate(lines):
-        numbers = _NUMBERED.findall(line)
-        if numbers[:2] == ["1)", "2)"] and line.count(")") >= line.count("(") + len(numbers):
-            lines[at] = _NUMBERED.sub(r"\n\1", line)
-    return "\n".join(lines)
+def _items(paragraph: str) -> list[str]:
+    """The items of a list that was typed in one line, "1) this 2) that", and what stands before it; else the paragraph alone."""
+    numbers = _NUMBERED.findall(paragraph)
+    if numbers[:2] != ["1)", "2)"] or paragraph.count(")") < paragraph.count("(") + len(numbers):
+        return [paragraph]
+    return [part.strip() for part in _NUMBERED.split(paragraph)[::2] if part.strip()]
 
 
 # Several extractors ask for the same prompts, each for all of a session's before the next one does.
