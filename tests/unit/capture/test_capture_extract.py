@@ -50,6 +50,9 @@ NOT_STATED = [
     "don't do that any more",
     "why don't they use npm any more?",
     "For now always return 200 from the handler",
+    "new task imports: read the csv, always skip empty lines, never overwrite an id",
+    "Terraform for staging: new bucket raw-2, versioning on, never public",
+    "neuer job: csv einlesen, leere zeilen immer \u00fcberspringen",
     "",
     "\x00\ud800",
 ]
