@@ -66,6 +66,8 @@ class Notices:
         self._salvaged = salvaged
         self._lock = Lock()
         self._unwritten: dict[ValueName, str | None] = {}
+        self._lately: tuple[tuple[int, ScopeFilter], tuple[Memory, ...]] | None = None
+        """The notes of the scope asked for last, with the change of the store that they were read at."""
 
     def line(
         self, signal: Signal, block: Block | None, project: ProjectRecord | None, settings: Settings
@@ -126,14 +128,19 @@ class Notices:
         # Before a project's first session there was no last time.
         return first, related, repaired, "" if first else noted_line(notes), shown_values
 
-    def _notes(self, scope: ScopeFilter) -> list[Memory]:
+    def _notes(self, scope: ScopeFilter) -> tuple[Memory, ...]:
         """What agents noted lately and still holds or waits, newest first."""
+        key = (self._store.change(), scope)
+        if self._lately is not None and self._lately[0] == key:
+            return self._lately[1]
         lately = self._store.list_memories(
             MemoryFilter(statuses=("active", "quarantined"), sensitivities=visible_levels(by_user=False)),
             scope=scope,
             limit=LATELY,
         )
-        return [memory for memory in lately if memory.provenance.by_agent]
+        notes = tuple(memory for memory in lately if memory.provenance.by_agent)
+        self._lately = (key, notes)
+        return notes
 
     def _stored(self, name: ValueName) -> str | None:
         value = self._unwritten.get(name)

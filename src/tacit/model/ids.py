@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -70,9 +71,20 @@ def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:
     return f"{prefix}_{encode_base32(now_ms, 9)}{encode_base32(chance, 8)[1:]}"
 
 
-def newest_id_first(name: str) -> tuple[int, ...]:
+class _Turned(dict[int, int]):
+    """Code point -> the one as far from the last as it is from the first, made when it is first met."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = sys.maxunicode - code
+        return self[code]
+
+
+_TURNED, _BEHIND_ALL = _Turned(), chr(sys.maxunicode)
+
+
+def newest_id_first(name: str) -> str:
     """Return the key that sorts ids in descending order: an id begins with its time, so the newest comes first."""
-    return (*(-code for code in name.encode()), 1)
+    return name.translate(_TURNED) + _BEHIND_ALL
 
 
 def normalize_text(text: str) -> str:

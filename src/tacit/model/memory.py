@@ -302,7 +302,7 @@ class Memory:
         return replace(self, validity=replace(self.validity, superseded_by=None))
 
     @property
-    def newest_first(self) -> tuple[int, tuple[int, ...]]:
+    def newest_first(self) -> tuple[int, str]:
         """The key that puts the later of two otherwise equal memories first: by the time it was stated, then by id."""
         return (-(self.validity.valid_from_ms or self.created_at_ms), newest_id_first(self.id))
 

@@ -256,19 +256,21 @@ def topics_of(texts: Sequence[str]) -> tuple[Topic, ...]:
         for stem in found:
             holding[stem].add(number)
     most = max(LEAST_IN_TOPIC, MOST_SHARE * len(texts))
-    frequency = {stem: len(numbers) for stem, numbers in holding.items()}
     shared: dict[str, set[int]] = {
         stem: numbers for stem, numbers in holding.items() if LEAST_IN_TOPIC <= len(numbers) <= most
     }
+    frequency = {stem: len(numbers) for stem, numbers in shared.items()}
+    forms = {stem: [words[number][stem] for number in numbers] for stem, numbers in shared.items()}
     topics: list[Topic] = []
     while shared and len(topics) < MOST_TOPICS:
         stem = min(shared, key=lambda stem: (-len(shared[stem]), frequency[stem], stem))
-        members = shared[stem]
-        forms = Counter(found[stem] for found in words if stem in found)
-        form = min(forms.items(), key=lambda entry: (-entry[1], entry[0]))[0]
-        topics.append(Topic(word=form, members=tuple(sorted(members))))
-        ungrouped = {stem: numbers - members for stem, numbers in shared.items()}
-        shared = {stem: numbers for stem, numbers in ungrouped.items() if len(numbers) >= LEAST_IN_TOPIC}
+        members = tuple(sorted(shared[stem]))
+        form = min(Counter(forms[stem]).items(), key=lambda entry: (-entry[1], entry[0]))[0]
+        topics.append(Topic(word=form, members=members))
+        for number in members:
+            for other in words[number].keys() & shared.keys():
+                shared[other].discard(number)
+        shared = {stem: numbers for stem, numbers in shared.items() if len(numbers) >= LEAST_IN_TOPIC}
     return tuple(topics)
 
 

@@ -44,7 +44,7 @@ EVERYWHERE = (ScopeKind.UNIVERSAL, ScopeKind.LANGUAGE)
 _PLAIN = RecallSettings()
 
 
-_Rank = tuple[int, float, float, tuple[int, ...], str]
+_Rank = tuple[int, float, float, str, str]
 """What a list is ordered by, as `Search.standing` says: pinned first, then the broadest, the most important, the newest id."""
 
 
