@@ -181,9 +181,6 @@ def test_a_run_whose_bound_is_broken_ends_with_1_and_a_new_seed_is_made_and_prin
     assert first[1] != second[1]
 
 
-OVER_ITS_BOUND = "of 168 dangerous notes 4 are given (bound 0)"
-
-
 def test_every_area_makes_300_cases_by_default():
     assert CASES >= 300
     assert all(area.standard >= 300 for area in AREAS)
@@ -191,15 +188,7 @@ def test_every_area_makes_300_cases_by_default():
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "area",
-    [
-        pytest.param(area.name, marks=pytest.mark.xfail(reason=OVER_ITS_BOUND, strict=True))
-        if area.name == "notes"
-        else area.name
-        for area in AREAS
-    ],
-)
+@pytest.mark.parametrize("area", [area.name for area in AREAS])
 def test_a_run_of_an_area_keeps_every_bound_with_the_controls(area, tmp_path, capsys):
     written = tmp_path / "out.json"
     code = main(["--area", area, "--cases", "60", "--seed", "5", "--json", str(written)])

@@ -73,10 +73,10 @@ class _Bench:
         self._token = Authority(Home(self.product.home)).create("attacks")
 
     def blocks(self, case: _Case, *, by_process: bool) -> list[list[str]]:
-        """The blocks of a session: some plain prompts, the message twice, and a prompt that asks for a commit."""
+        """The blocks of a session: some plain prompts, the message twice, and a prompt that names what a rule names."""
         product, cwd = self.product, self.product.folder(case.name)
         plain = [f"what does file {number} do" for number in range(EVERY - 2)]
-        last = "commit the work now, please"
+        last = f"please commit the work: {case.rule}"
         turns: list[list[str]] = []
         for turn, text in enumerate((*plain, case.text, f"{case.text} again", last)):
             if text == last:  # so that it gets a block
