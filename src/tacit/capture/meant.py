@@ -69,7 +69,7 @@ _OPENS_BACK = lazy_regex(
     r"^\W*(?:(?:oh|hm+|m?h+|nah|ah|ach|nee?|nein|euh|non?|nope|but|aber|mais|ok|well|sorry|quatsch)\b[\s,.!\u2026]*)*"
     r"(?:actually,? no\b(?! (?:need|one|more)\b)|no,? wait\b|wait,? no\b|or no\b|(?:so |we )?stay (?:on|with|at)\b|doch (?:nicht|lieber)\b|halt,? nein|lass (?:das|mal)\b|(?:wir )?bleib(?:en|t) (?:bei|wir)"
     r"|finalement,? (?:non|pas|on)\b|en fait,? non|attends,? non|on reste\b|tout compte fait|oublions|annule|rev(?:iens|enons) \u00e0|on garde\b|rectification|au temps pour moi|let['\u2019]?s not\b|rather not\b|lieber (?:doch )?nicht|doch (?:kein|ohne|wieder|bei)|lassen wir)"
-    r"|\b(?:my (?:bad|mistake)|(?:i|that) was wrong|(?:undo|revert|cancel) that|after all|(?:leave|keep) (?:it|that|them|the \w+) (?:as (?:it|they) (?:is|was|are|were)|unchanged)|back to (?:the )?(?:old|previous|before|how)"
+    r"|\b(?:my (?:bad|mistake)|(?:i|that) was wrong|(?:undo|revert|cancel) that|(?:leave|keep) (?:it|that|them|the \w+) (?:as (?:it|they) (?:is|was|are|were)|unchanged)|back to (?:the )?(?:old|previous|before|how)"
     r"|mich (?:geirrt|vertan|verlesen)|war (?:falsch|quatsch|ein (?:fehler|irrtum|missverst\u00e4ndnis))|stimmt (?:doch )?nicht|r\u00fcckg\u00e4ngig|bleibt (?:alles )?(?:wie|beim)|zur\u00fcck (?:auf|zu)|suis tromp\w+|comme avant)\b|^\W*(?:m?h+|nah|no|nope|oh|ah|hm+)\b[^.]*\binstead\b|\bno,? (?:dont|don['\u2019]t|do not)\b",
     re.IGNORECASE,
 )

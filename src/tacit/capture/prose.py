@@ -13,6 +13,7 @@ from typing import Literal
 
 from tacit.capture.voice import (
     BULLET,
+    OUR_NEEDS,
     OWN_LIST,
     asks_about_text,
     other_language,
@@ -263,7 +264,7 @@ def show_quotes(text: str, quotes: tuple[str, ...]) -> str:
 
 def _reports(line: str) -> bool:
     """Whether what follows this line is somebody else's words."""
-    if _ORDERS.match(line) or _BUILDS.match(line) or OWN_LIST.match(line):
+    if any(own.match(line) for own in (_ORDERS, _BUILDS, OWN_LIST)) or OUR_NEEDS.search(line):
         return False
     if opens_report(line) or _ONLY_URL.match(line):
         return True

@@ -98,6 +98,11 @@ OWN_LIST = lazy_regex(
     re.IGNORECASE,
 )
 """Opens the user's own list: "two things:", "before I forget:"."""
+OUR_NEEDS = lazy_regex(
+    r"\bwhat (?:i|we) (?:need|want|decided|agreed|settled|have in mind)\b[^:.?!]{0,30}[:\uff1a]\s*$",
+    re.IGNORECASE,
+)
+"""Opens what the speakers themselves ask for: "this is what we need:"."""
 _WORK_LEAD = lazy_regex(
     r"^\W*(?:(?:please|can you|could you|now|ok(?:ay)?|next|then|let'?s|i need you to|we need to|you need to)[\s,]+)*"
     r"(?:fix|do|add|implement|change|make|build|create|update|write|refactor|rename|remove|delete|move|test|tasks?|todos?|steps?"
@@ -224,7 +229,7 @@ def asks_about_text(sentence: str) -> Reach:
     Returns:
         `all` = any other sentence of the prompt may be of that text; `below` = what stands on the lines after it; "" = no request.
     """
-    if _ORDER.match(sentence):
+    if _ORDER.match(sentence) or OUR_NEEDS.search(sentence):
         return ""
     if (
         _REWORDS.search(sentence)
@@ -353,7 +358,11 @@ def _announced(lines: list[str]) -> set[int]:
             announced.add(number)
             until = "block"
         elif _COLON.search(line):
-            own = OWN_LIST.match(line) or (_OWN_LEAD.search(line) and asks_about_text(line) != "all")
+            own = (
+                OWN_LIST.match(line)
+                or OUR_NEEDS.search(line)
+                or (_OWN_LEAD.search(line) and asks_about_text(line) != "all")
+            )
             if not own:
                 until = "list" if _WORK_LEAD.match(line) and _next_is_bullet(lines, number) else "end"
     return announced
