@@ -369,7 +369,7 @@ class RecallSettings(_Section):
         description="the measures of similarity",
     )
     spaces_prompt: tuple[SpaceName, ...] = Field(
-        default=("semantic", "lexical", "character", "recent"),
+        default=("semantic", "character", "recent"),
         description="which of them search before a prompt, where every millisecond counts; empty = all",
     )
     spaces_on_demand: tuple[SpaceName, ...] = Field(
