@@ -129,7 +129,7 @@ class SqliteSearch:
                 return nothing
             columns = {clean_text(word): column for column, word in reversed(list(enumerate(words)))}
             read = [word for word in columns if query_words(word)]
-            postings = self._postings(connection, "words", read, scopes, on_demand=True)
+            postings = self._postings(connection, "words", read, scopes, on_demand=limit > 1)
             if postings is None:
                 return replace(nothing, complete=False)
             numbers = connection.execute(
