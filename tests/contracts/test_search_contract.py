@@ -339,6 +339,16 @@ class TestWordTable:
         assert table.ids == ("mem_a", "mem_c")
         assert table.scores[1].tolist() == [0.0, 0.0]
 
+    def test_a_small_store_has_no_word_too_common_to_read(self, store: Store) -> None:
+        add(store, *(memory(f"mem_{letter}", f"the linter {letter * 3}") for letter in "abc"))
+        asked, among = ["linter", "aaa", "the"], {"scope": VISIBLE, "limit": 9}
+        table = store.search.word_table(asked, **among)
+        rare = store.search.word_table(asked, common=False, **among)
+        assert (rare.ids, rare.complete) == (table.ids, table.complete)
+        assert (rare.scores == table.scores).all()
+        assert (rare.weights == table.weights).all()
+        assert (table.scores[:, 0] > 0.0).all()
+
     def test_nothing_asked_nothing_found(self, store: Store) -> None:
         add(store, memory("mem_a", "linter"))
         assert store.search.word_table([], scope=VISIBLE, limit=9).scores.shape == (0, 0)

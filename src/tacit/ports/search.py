@@ -48,11 +48,15 @@ class Search(Protocol):
         limit: int,
         also: Sequence[str] = (),
         kinds: Sequence[str] | None = None,
+        common: bool = True,
     ) -> WordTable:
         """Return the score that `lexical` would give each word by itself: for the `limit` best by the sum, and for those of `also`.
 
-        For a question that somebody waits for: many more words are asked than for a prompt. `words` are single words,
-        one for each stem; what is none scores nothing. The weight of each word comes with them. Ids of `also` that are not in scope or do not hold now are left out.
+        `words` are single words, one for each stem; what is none scores nothing. The weight of each word comes with them. Ids of `also`
+        that are not in scope or do not hold now are left out.
+
+        Without `common` the common words of a large store are left out, as `lexical` leaves them out, because reading their postings takes
+        long; of a long text only the rarest words are read. With it many more are: that is for a question that somebody waits for.
         """
         ...
 

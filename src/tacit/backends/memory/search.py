@@ -108,8 +108,10 @@ class InMemorySearch:
         limit: int,
         also: Sequence[str] = (),
         kinds: Sequence[str] | None = None,
+        common: bool = True,
     ) -> WordTable:
-        """See the port."""
+        """See the port. All words are read, with `common` or without."""
+        del common
         kind_names = None if kinds is None else {clean_text(kind) for kind in kinds}
         memories = {
             memory.id: memory

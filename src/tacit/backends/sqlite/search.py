@@ -120,6 +120,7 @@ class SqliteSearch:
         limit: int,
         also: Sequence[str] = (),
         kinds: Sequence[str] | None = None,
+        common: bool = True,
     ) -> WordTable:
         """See the port. Common words of a long text are left out where reading them would take too long."""
         weights = np.zeros(len(words), np.float32)
@@ -129,7 +130,7 @@ class SqliteSearch:
                 return nothing
             columns = {clean_text(word): column for column, word in reversed(list(enumerate(words)))}
             read = [word for word in columns if query_words(word)]
-            postings = self._postings(connection, "words", read, scopes, on_demand=limit > 1)
+            postings = self._postings(connection, "words", read, scopes, on_demand=common)
             if postings is None:
                 return replace(nothing, complete=False)
             numbers = connection.execute(

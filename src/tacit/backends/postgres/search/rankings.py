@@ -159,6 +159,7 @@ class PostgresSearch:
         limit: int,
         also: Sequence[str] = (),
         kinds: Sequence[str] | None = None,
+        common: bool = True,
     ) -> WordTable:
         """See the port. Common words of a long text are left out if it would take too long to read their postings."""
         terms_of = [_terms_of(word) for word in words]
@@ -171,7 +172,7 @@ class PostgresSearch:
             if not scopes:
                 return table
             every = [term for terms in terms_of for term in terms]
-            chosen = choose_terms(transaction, WORDS, every, scopes, on_demand=True)
+            chosen = choose_terms(transaction, WORDS, every, scopes, on_demand=common)
             ids, columns = scores_by_term(
                 transaction, chosen, scopes, limit=limit, also=also, now_ms=self._clock.now_ms(), kinds=kinds
             )

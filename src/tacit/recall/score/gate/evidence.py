@@ -83,7 +83,9 @@ def cover(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     names = tuple(candidate.memory.id for candidate in candidates)
     if not words:
         return Outcome(kept=state)
-    table = tools.store.search.word_table(words, scope=query.scope, limit=1, also=names, kinds=query.kinds)
+    table = tools.store.search.word_table(
+        words, scope=query.scope, limit=1, also=names, kinds=query.kinds, common=False
+    )
     whole = float(table.weights.sum())
     if whole <= 0.0:
         return Outcome(kept=state)
