@@ -268,7 +268,7 @@ def adjusted_budget(
 def diversified(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """Order by value with diversity: pinned first, then relevance * 0.85 ** (how many of its kind came before)."""
     count_by_kind: dict[str, int] = {}
-    valued: list[tuple[bool, float, float, tuple[int, tuple[int, ...]], Candidate]] = []
+    valued: list[tuple[bool, float, float, tuple[int, str], Candidate]] = []
     for candidate in _by_relevance(candidates):
         memory = candidate.memory
         count = count_by_kind.get(memory.kind, 0)

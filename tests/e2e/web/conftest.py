@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+
 import pytest
+from filelock import FileLock
 
 from e2e.web.driver import AXE, NARROW, Served, browser, chromium, served, settle, signed_in
 from e2e.web.seed import fill
@@ -15,8 +19,17 @@ def web_home(tmp_path_factory) -> Served:
         pytest.skip("the page is not built: bash scripts/build_page.sh")
     if not chromium():
         pytest.skip("no Chromium here: bash scripts/install_browser.sh")
-    home = tmp_path_factory.mktemp("web") / "home"
-    fill(home, quick=True)
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if worker else folder) / "web"
+    folder.mkdir(exist_ok=True)
+    # The store is filled once for all processes of a run, each of which has a copy beside the projects.
+    with FileLock(folder / "lock"):
+        if not (folder / "filled").is_dir():
+            fill(folder / "part", quick=True)
+            (folder / "part").rename(folder / "filled")
+    home = folder / f"home{worker}"
+    shutil.copytree(folder / "filled", home)
     with served(home) as place:
         yield place
 

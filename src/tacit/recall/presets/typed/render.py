@@ -107,7 +107,7 @@ def section_of(kind: str) -> str:
     return next((title for title, kinds in SECTIONS if kind in kinds), OTHER)
 
 
-def _rank(item: PackItem) -> tuple[float, float, tuple[int, tuple[int, ...]]]:
+def _rank(item: PackItem) -> tuple[float, float, tuple[int, str]]:
     candidate = item.candidate
     return (-candidate.relevance, -candidate.fused, candidate.memory.newest_first)
 
