@@ -21,7 +21,7 @@ const CAUSES: Record<string, { label: string; causes: ChangeEntry["cause"][] }> 
     label: "replaced or contradicted",
     causes: [
       "newer", "contradicts", "replaced_by_user", "says_same", "denies", "replaces", "gives_other_value", "may_be_opposite", "may_replace_words", "may_give_other_value",
-      "may_correct", "may_replace", "may_contradict", "replaces_waiting", "took_over", "replaced_by", "said_to_replace",
+      "may_correct", "may_replace", "may_contradict", "replaces_waiting", "took_over", "replaced_by", "said_to_replace", "settled",
     ],
   },
   forgotten: { label: "forgotten", causes: ["forgotten", "forgotten_by_agent", "not_useful", "deleted_from_export", "nothing_left"] },
