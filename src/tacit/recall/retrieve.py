@@ -163,7 +163,9 @@ def ask(
     if state.score.gated and query.surface is Surface.ACTION and query.moments:
         moment_ranking = search.entity(query.moments, scope=query.scope, limit=max(limit, wide))
         by_space["moment"] = replace(moment_ranking, space="moment")
-    for name in state.spaces:
+    # Where there is no vector in time, words propose in the place of meanings.
+    names = (*state.spaces, "lexical") if state.embedding_error else state.spaces
+    for name in dict.fromkeys(names):
         space = SPACES[name]
         if space.retrieve is None or name in besides or (space.embeds and state.vector is None):
             continue

@@ -66,3 +66,14 @@ def test_only_spaces_whose_hits_are_all_they_know_propose_more_of_a_wide_search(
         "lexical": 3,
         "intent": 2,
     }
+
+
+@pytest.mark.parametrize("error", ["", "no vector came in time"])
+def test_words_propose_where_no_vector_came_in_time(error):
+    store, embedder = InMemoryStore(clock=FakeClock(now_ms=NOW_MS)), FakeEmbedder()
+    one = memory("Commit messages begin with a verb.", id="a", scope=PROJECT)
+    store.apply([Add(memory=one)], vectors=embedder.embed([one.content]), identity=embedder.identity)
+    asked = query("how do commit messages begin", surface=Surface.PROMPT)
+    state = replace(recall_state(asked, RecallSettings()), spaces=("semantic",), embedding_error=error)
+    rankings = ask(Tools(store=store, embedder=embedder), state).kept.rankings
+    assert [ranking.space for ranking in rankings if ranking.hits] == (["lexical"] if error else [])
