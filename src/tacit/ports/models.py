@@ -74,7 +74,6 @@ class TokenEmbedder(Protocol):
         ...
 
 
-@runtime_checkable
 class LanguageBound(Protocol):
     """An embedder that declares which natural languages it reads. Optional: one that does not is expected to read all of them."""
 

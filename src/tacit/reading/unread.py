@@ -6,6 +6,8 @@ same subject. So the vector is no evidence, and only words count. An embedder th
 
 from __future__ import annotations
 
+from typing import cast
+
 from tacit.ports.models import Embedder, LanguageBound
 from tacit.text.natural_language import NAMES, natural_language_of
 
@@ -21,5 +23,6 @@ def unread_language(embedder: Embedder, text: str) -> str:
 
 def languages_read(embedder: Embedder) -> frozenset[str] | None:
     """Return the codes of the languages that an embedder, or the one behind a cache, reads; None = it does not declare them."""
-    inner: object = getattr(embedder, "inner", embedder)
-    return inner.languages if isinstance(inner, LanguageBound) else None
+    inner = cast("LanguageBound", getattr(embedder, "inner", embedder))
+    # Not by the protocol: this is asked for every memory that is judged.
+    return inner.languages if hasattr(inner, "languages") else None

@@ -184,7 +184,7 @@ class _Indexer:
         """The index of all candidates but those of `items`, the most needed first, in `less` tokens than its budget."""
         count, whole = self._count, {item.candidate.memory.id for item in items}
         ordered = [candidate for candidate in self._ordered if candidate.memory.id not in whole]
-        topics = topics_of([c.memory.content for c in ordered]) if self._whole else ()
+        topics = topics_of(tuple(c.memory.content for c in ordered)) if self._whole else ()
         word_of = {number: topic.word for topic in topics for number in topic.members}
         everything = Index(left=self._left(word_of, range(len(ordered))))
         frame = sum(count(line) + 1 for line in index_lines(everything))
@@ -248,7 +248,8 @@ def _within_cap(state: RecallState, indexer: _Indexer, pack: Pack) -> Pack:
             freed += max(1, len(items.pop().text) - MAX_CHARS)
 
 
-def topics_of(texts: Sequence[str]) -> tuple[Topic, ...]:
+@lru_cache(maxsize=8)
+def topics_of(texts: tuple[str, ...]) -> tuple[Topic, ...]:
     """Group texts under words that they share: again and again the word that the most ungrouped ones have; each text belongs to one topic at most."""
     words = [_nameable(text) for text in texts]
     holding = defaultdict[str, set[int]](set)
