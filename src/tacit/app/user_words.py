@@ -262,9 +262,9 @@ def says_which(prompts: Sequence[str], *, holds: str, ends: str, on_record: bool
 
 
 def repeats(note: str, *, holds: str, ends: Sequence[str]) -> bool:
-    """Tell whether a note, which says that the statements `ends` hold no more, says what of them and `holds` only the latter says.
+    """Tell whether a note repeats something that the statement `holds` says and none of `ends` says.
 
-    A word is enough; where numbers tell the two apart, the note must hold those of `holds`.
+    One word is enough. If `holds` has numbers that `ends` lack, the note must have all of them.
     """
     others = frozenset(stem for text in ends for stem in _content(text))
     against = frozenset(number for text in ends for number in _NUMBER.findall(text))
@@ -412,7 +412,7 @@ class Noted:
 
     @property
     def waits_for_names(self) -> bool:
-        """Whether it waits only because it names what the user never typed."""
+        """Whether the only reason to wait is a name, path or command that the user did not type."""
         own = self.reason.cause is ChangeCause.OWN_NOTE
         return own and self.tier is TrustTier.IMPORT and not danger_of(self.content)
 
@@ -443,7 +443,7 @@ def note_of(
     typed = quoted if quoted.strip() else next((sentence for sentence in said.values() if sentence), "")
     found = vouch(content, typed, prompts) if typed.strip() else Vouching()
     reason = ChangeReason(cause=ChangeCause.QUOTED, terms=(found.failed,) if found.failed else ())
-    # Words that vouch for nothing show that the agent misread the user: its note may not even rank first.
+    # The quotation does not support the note, so the agent misread the user: the note waits and ranks before nothing.
     if quoted.strip() and not found.statement and content not in known:
         return Noted(content=content, tier=TrustTier.IMPORT, reason=reason)
     ends = tuple(old.id for old in replaced if said[old.id] or gives_new_value(found.sentences, old.content))

@@ -52,11 +52,11 @@ class Search(Protocol):
     ) -> WordTable:
         """Return the score that `lexical` would give each word by itself: for the `limit` best by the sum, and for those of `also`.
 
-        `words` are single words, one for each stem; what is none scores nothing. The weight of each word comes with them. Ids of `also`
-        that are not in scope or do not hold now are left out.
+        `words` are single words, one for each stem; what is none scores nothing. The weight of each word comes with them. An id
+        of `also` is left out if its memory is not in scope or is no longer valid.
 
-        Without `common` the common words of a large store are left out, as `lexical` leaves them out, because reading their postings takes
-        long; of a long text only the rarest words are read. With it many more are: that is for a question that somebody waits for.
+        `common` = read common words, too. It takes long in a large store: leave it on for a question that somebody asks, and turn it
+        off before a prompt. Then only the rarest words are read, as `lexical` does.
         """
         ...
 

@@ -24,5 +24,5 @@ def unread_language(embedder: Embedder, text: str) -> str:
 def languages_read(embedder: Embedder) -> frozenset[str] | None:
     """Return the codes of the languages that an embedder, or the one behind a cache, reads; None = it does not declare them."""
     inner = cast("LanguageBound", getattr(embedder, "inner", embedder))
-    # Not by the protocol: this is asked for every memory that is judged.
+    # `isinstance` with a protocol is slow, and this runs for every candidate.
     return inner.languages if hasattr(inner, "languages") else None

@@ -163,8 +163,9 @@ def ask(
     if state.score.gated and query.surface is Surface.ACTION and query.moments:
         moment_ranking = search.entity(query.moments, scope=query.scope, limit=max(limit, wide))
         by_space["moment"] = replace(moment_ranking, space="moment")
-    # Where there is no vector in time, words propose in the place of meanings.
-    names = (*state.spaces, "lexical") if state.embedding_error else state.spaces
+    names = state.spaces
+    if state.embedding_error and "lexical" in state.settings.spaces:
+        names = (*names, "lexical")  # without the prompt's vector nothing else may find a memory
     for name in dict.fromkeys(names):
         space = SPACES[name]
         if space.retrieve is None or name in besides or (space.embeds and state.vector is None):

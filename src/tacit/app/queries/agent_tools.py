@@ -514,7 +514,7 @@ class AgentTools:
             raise
 
     def on_record(self, caller: Caller, content: str, replaced: Sequence[Memory]) -> Memory | None:
-        """The active memory that `content` names by its id or its words, where the memories that it is said to replace hold; None = it is new."""
+        """Find the active memory that `content` names by its id or its words, in a scope of `replaced`; None = the statement is new."""
         with suppress(InvalidInput, NotFound):
             named = self.named(caller, content.strip()) if replaced else None
             if named and named.status == "active" and named.scope in {old.scope for old in replaced}:
@@ -522,12 +522,15 @@ class AgentTools:
         return None
 
     def repeated(self, caller: Caller, note: str, replaced: Sequence[Memory]) -> Memory | None:
-        """The active memory that a note says again while it says that others, `replaced`, hold no more: a rival of theirs, else the nearest to the note."""
+        """Find the active memory whose statement a note repeats; the note claims to replace `replaced`.
+
+        Candidates are the memories that may contradict one of `replaced`, then the one that is nearest to the note.
+        """
         from tacit.app.user_words import repeats  # noqa: PLC0415 - loads the write side
 
         ended = {old.id: old.content for old in replaced}
         rivals = self.rivals(caller, tuple(ended))
-        # Of several that hold no more one may be what the note says again: then only a rival tells.
+        # The agent may have named the repeated memory among several replaced ones: then the nearest other one is unrelated.
         near = () if len(ended) > 1 else self.listing(caller, text=note, unconfirmed=False, limit=2).memories
         others = [memory for memory in near if memory.id not in ended]
         found = (
