@@ -746,9 +746,9 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
     except (ValueError, AttributeError, KeyError, TypeError, OSError):
         return b""
     tops = [folder]
-    while not os.path.lexists(os.path.join(tops[-1], ".git")) and tops[-1] != os.path.dirname(tops[-1]):
+    while not is_checkout(tops[-1]) and tops[-1] != os.path.dirname(tops[-1]):
         tops.append(os.path.dirname(tops[-1]))
-    for folder in tops if os.path.lexists(os.path.join(tops[-1], ".git")) else tops[:1]:  # above: others'
+    for folder in tops if is_checkout(tops[-1]) else tops[:1]:  # above: others'
         digest = sha256(os.path.normcase(folder).encode("utf-8", "surrogatepass")).hexdigest()[:24]
         try:
             with open(home.at("start", digest + ".json"), "rb") as opened:
@@ -756,6 +756,16 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
         except (OSError, ValueError, AttributeError, KeyError, TypeError):
             pass
     return b""
+
+
+def is_checkout(folder: str) -> bool:
+    """Return whether `folder` has a `.git` that is not an empty folder, as sandboxes leave one."""
+    try:
+        return bool(os.listdir(os.path.join(folder, ".git")))
+    except FileNotFoundError:
+        return False
+    except OSError:  # a file, or a folder of somebody else
+        return True
 
 
 def in_header(path: bytes) -> str:

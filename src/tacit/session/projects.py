@@ -40,13 +40,24 @@ class Checkout:
 
 
 def find_checkout(start: Path) -> Checkout | None:
-    """The checkout around `start`, a resolved path; None outside of any."""
+    """The checkout around `start`, a resolved path; None outside of any.
+
+    An empty `.git` folder makes no checkout, for git neither: Codex's sandbox puts one into `/tmp` and into working folders
+    while a command runs, and leaves it there when it is killed (openai/codex issue 31599).
+    """
     for folder in (start, *start.parents):
         dot_git = folder / ".git"
-        if os.path.lexists(dot_git):
+        if os.path.lexists(dot_git) and not _empty_folder(dot_git):
             own, common = _git_folders(dot_git)
             return Checkout(root=folder, own=own, common=common)
     return None
+
+
+def _empty_folder(path: Path) -> bool:
+    try:
+        return next(path.iterdir(), None) is None
+    except OSError:  # no folder, or one that cannot be read
+        return False
 
 
 def git_at(root: Path) -> Git | None:

@@ -521,7 +521,7 @@ def test_without_a_daemon_a_start_gets_the_block_of_the_nearest_folder_of_its_re
 ):
     deep = tmp_path / "repo" / "src" / "deep"
     deep.mkdir(parents=True)
-    (tmp_path / "repo" / ".git").mkdir()
+    (tmp_path / "repo" / ".git" / "objects").mkdir(parents=True)
     write_start(home, str(tmp_path), {"claude-code": "above"})
     write_start(home, str(tmp_path / "repo"), {"claude-code": "é near", "opencode": "other"})
     assert run(home, start_in(deep), hook=lonely).stdout.decode() == "é near"
@@ -534,11 +534,22 @@ def test_without_a_daemon_a_start_gets_the_block_of_the_nearest_folder_of_its_re
 def test_a_nested_repository_does_not_get_the_block_of_the_one_around_it(home, lonely, tmp_path, border):
     nested = tmp_path / "repo" / "vendor" / "nested"
     nested.mkdir(parents=True)
-    (tmp_path / "repo" / ".git").mkdir()
-    (nested / ".git").write_text("gitdir: x") if border == "file" else (nested / ".git").mkdir()
+    (tmp_path / "repo" / ".git" / "objects").mkdir(parents=True)
+    if border == "file":
+        (nested / ".git").write_text("gitdir: x")
+    else:
+        (nested / ".git" / "objects").mkdir(parents=True)
     write_start(home, str(tmp_path / "repo"), {"claude-code": "another project's"})
     assert run(home, start_in(nested), hook=lonely).stdout == b""
     assert counted(home) == "n"
+
+
+def test_an_empty_git_folder_is_no_repository(home, lonely, tmp_path):
+    inner = tmp_path / "notes" / "deep"
+    (inner / ".git").mkdir(parents=True)
+    (tmp_path / "notes" / ".git").mkdir()
+    write_start(home, str(tmp_path / "notes"), {"claude-code": "notes"})
+    assert run(home, start_in(inner), hook=lonely).stdout == b""
 
 
 def test_outside_a_repository_only_the_very_folder_counts(home, lonely, tmp_path):

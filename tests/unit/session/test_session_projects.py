@@ -308,6 +308,20 @@ def test_a_folder_without_git_is_its_own_project(tmp_path):
     assert identify_project(a).root == str(a)
 
 
+@pytest.mark.parametrize("place", [".", ".."])
+def test_an_empty_git_folder_makes_no_repository(tmp_path, repo, place):
+    alone = tmp_path / "alone" / "deep"
+    alone.mkdir(parents=True)
+    inside = repo / "lib" / "deep"
+    inside.mkdir(parents=True)
+    before = [identify_project(folder) for folder in (alone, inside)]
+    for folder in (alone, inside):
+        (folder / place / ".git").mkdir()
+    assert [identify_project(folder) for folder in (alone, inside)] == before
+    git(alone / place, "init", "-q")
+    assert identify_project(alone).root == str((alone / place).resolve())
+
+
 def test_damaged_git_files_do_not_break_identity(tmp_path):
     folder = tmp_path / "odd"
     folder.mkdir()
