@@ -759,13 +759,12 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
 
 
 def is_checkout(folder: str) -> bool:
-    """Return whether `folder` has a `.git` that is not an empty folder, as sandboxes leave one."""
+    """Return whether `folder` has a `.git` other than an empty folder; `find_checkout` of `tacit.session.projects` does the same."""
+    dot_git = os.path.join(folder, ".git")
     try:
-        return bool(os.listdir(os.path.join(folder, ".git")))
-    except FileNotFoundError:
-        return False
-    except OSError:  # a file, or a folder of somebody else
-        return True
+        return bool(os.listdir(dot_git))
+    except OSError:  # a file, a link to nowhere, a folder that cannot be read, or nothing
+        return os.path.lexists(dot_git)
 
 
 def in_header(path: bytes) -> str:

@@ -264,7 +264,7 @@ def says_which(prompts: Sequence[str], *, holds: str, ends: str, on_record: bool
 def repeats(note: str, *, holds: str, ends: Sequence[str]) -> bool:
     """Tell whether a note repeats something that the statement `holds` says and none of `ends` says.
 
-    One word is enough. If `holds` has numbers that `ends` lack, the note must have all of them.
+    One such word in the note is enough. But if `holds` has numbers that none of `ends` has, the note must have all of these numbers.
     """
     others = frozenset(stem for text in ends for stem in _content(text))
     against = frozenset(number for text in ends for number in _NUMBER.findall(text))

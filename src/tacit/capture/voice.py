@@ -102,7 +102,7 @@ OUR_NEEDS = lazy_regex(
     r"\bwhat (?:i|we) (?:need|want|decided|agreed|settled|have in mind)\b[^:.?!]{0,30}[:\uff1a]\s*$",
     re.IGNORECASE,
 )
-"""Ends a line that introduces the user's own requirements: "this is what we need:"."""
+"""The end of a line behind which the user lists requirements, such as "this is what we need:"."""
 _WORK_LEAD = lazy_regex(
     r"^\W*(?:(?:please|can you|could you|now|ok(?:ay)?|next|then|let'?s|i need you to|we need to|you need to)[\s,]+)*"
     r"(?:fix|do|add|implement|change|make|build|create|update|write|refactor|rename|remove|delete|move|test|tasks?|todos?|steps?"

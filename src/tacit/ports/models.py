@@ -30,7 +30,11 @@ class EmbedderIdentity:
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors."""
+    """Turns texts into unit vectors.
+
+    It may declare which natural languages it reads: an attribute `languages`, a frozenset of ISO 639-1 codes. Vectors of texts
+    in other languages are no evidence then. Without it, the embedder is expected to read all languages.
+    """
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -71,15 +75,6 @@ class TokenEmbedder(Protocol):
         Shape (len(others), tokens of `text`), float32; a text without tokens matches nothing (zeros). Equal tokens give 1.
         Quick (about a millisecond for twenty sentences) and safe to call from several threads.
         """
-        ...
-
-
-class LanguageBound(Protocol):
-    """An embedder that declares which natural languages it reads. Optional: one that does not is expected to read all of them."""
-
-    @property
-    def languages(self) -> frozenset[str]:
-        """ISO 639-1 codes. The vectors of texts in other languages are no evidence."""
         ...
 
 

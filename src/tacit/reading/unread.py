@@ -6,9 +6,7 @@ same subject. So the vector is no evidence, and only words count. An embedder th
 
 from __future__ import annotations
 
-from typing import cast
-
-from tacit.ports.models import Embedder, LanguageBound
+from tacit.ports.models import Embedder
 from tacit.text.natural_language import NAMES, natural_language_of
 
 
@@ -23,6 +21,4 @@ def unread_language(embedder: Embedder, text: str) -> str:
 
 def languages_read(embedder: Embedder) -> frozenset[str] | None:
     """Return the codes of the languages that an embedder, or the one behind a cache, reads; None = it does not declare them."""
-    inner = cast("LanguageBound", getattr(embedder, "inner", embedder))
-    # `isinstance` with a protocol is slow, and this runs for every candidate.
-    return inner.languages if hasattr(inner, "languages") else None
+    return getattr(getattr(embedder, "inner", embedder), "languages", None)

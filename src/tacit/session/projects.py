@@ -42,8 +42,8 @@ class Checkout:
 def find_checkout(start: Path) -> Checkout | None:
     """The checkout around `start`, a resolved path; None outside of any.
 
-    An empty `.git` folder makes no checkout, for git neither: Codex's sandbox puts one into `/tmp` and into working folders
-    while a command runs, and leaves it there when it is killed (openai/codex issue 31599).
+    A folder whose `.git` is an empty folder is passed over, as git does: Codex's sandbox makes such folders in `/tmp` and in
+    working folders while a command runs, and leaves them there if it is killed (openai/codex issue 31599).
     """
     for folder in (start, *start.parents):
         dot_git = folder / ".git"
@@ -56,7 +56,7 @@ def find_checkout(start: Path) -> Checkout | None:
 def _empty_folder(path: Path) -> bool:
     try:
         return next(path.iterdir(), None) is None
-    except OSError:  # no folder, or one that cannot be read
+    except OSError:  # a file, a link to nowhere, or a folder that cannot be read
         return False
 
 

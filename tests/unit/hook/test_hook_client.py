@@ -530,13 +530,15 @@ def test_without_a_daemon_a_start_gets_the_block_of_the_nearest_folder_of_its_re
     assert path.name.endswith("-start.event")
 
 
-@pytest.mark.parametrize("border", ["file", "folder"])
+@pytest.mark.parametrize("border", ["file", "folder", "link to nowhere"])
 def test_a_nested_repository_does_not_get_the_block_of_the_one_around_it(home, lonely, tmp_path, border):
     nested = tmp_path / "repo" / "vendor" / "nested"
     nested.mkdir(parents=True)
     (tmp_path / "repo" / ".git" / "objects").mkdir(parents=True)
     if border == "file":
         (nested / ".git").write_text("gitdir: x")
+    elif border == "link to nowhere":
+        (nested / ".git").symlink_to(tmp_path / "gone")
     else:
         (nested / ".git" / "objects").mkdir(parents=True)
     write_start(home, str(tmp_path / "repo"), {"claude-code": "another project's"})
@@ -545,11 +547,17 @@ def test_a_nested_repository_does_not_get_the_block_of_the_one_around_it(home, l
 
 
 def test_an_empty_git_folder_is_no_repository(home, lonely, tmp_path):
-    inner = tmp_path / "notes" / "deep"
-    (inner / ".git").mkdir(parents=True)
-    (tmp_path / "notes" / ".git").mkdir()
-    write_start(home, str(tmp_path / "notes"), {"claude-code": "notes"})
-    assert run(home, start_in(inner), hook=lonely).stdout == b""
+    (tmp_path / "notes" / ".git").mkdir(parents=True)
+    (tmp_path / "notes" / "deep").mkdir()
+    write_start(home, str(tmp_path / "notes"), {"claude-code": "another folder's"})
+    assert run(home, start_in(tmp_path / "notes" / "deep"), hook=lonely).stdout == b""
+
+
+def test_an_empty_git_folder_inside_a_repository_is_no_border(home, lonely, tmp_path):
+    (tmp_path / "repo" / ".git" / "objects").mkdir(parents=True)
+    (tmp_path / "repo" / "deep" / ".git").mkdir(parents=True)
+    write_start(home, str(tmp_path / "repo"), {"claude-code": "the repository's"})
+    assert run(home, start_in(tmp_path / "repo" / "deep"), hook=lonely).stdout == b"the repository's"
 
 
 def test_outside_a_repository_only_the_very_folder_counts(home, lonely, tmp_path):

@@ -522,15 +522,16 @@ class AgentTools:
         return None
 
     def repeated(self, caller: Caller, note: str, replaced: Sequence[Memory]) -> Memory | None:
-        """Find the active memory whose statement a note repeats; the note claims to replace `replaced`.
+        """Find an active memory that says the same as `note`; None = there is none.
 
-        Candidates are the memories that may contradict one of `replaced`, then the one that is nearest to the note.
+        An agent stored the note to replace the memories `replaced`. Looked at are the memories that may contradict one of these and,
+        if it is only one, the memory that is nearest to the note.
         """
         from tacit.app.user_words import repeats  # noqa: PLC0415 - loads the write side
 
         ended = {old.id: old.content for old in replaced}
         rivals = self.rivals(caller, tuple(ended))
-        # The agent may have named the repeated memory among several replaced ones: then the nearest other one is unrelated.
+        # If the agent replaces several memories, the note may repeat one of these; the nearest of the others has nothing to do with it.
         near = () if len(ended) > 1 else self.listing(caller, text=note, unconfirmed=False, limit=2).memories
         others = [memory for memory in near if memory.id not in ended]
         found = (
