@@ -66,7 +66,7 @@ def test_each_level_appears_where_it_may_and_nowhere_else(machine: Machine) -> N
     assert "restricted" not in shown(machine.prompt(PROMPT, session_id="s3"))
     assert "session" not in shown(machine.prompt(PROMPT, session_id="s4"))
     other = machine.root / "other"
-    (other / ".git").mkdir(parents=True)
+    (other / ".git" / "objects").mkdir(parents=True)
     assert shown(start(machine, "s5", cwd=str(other))) == set()
     assert shown(machine.tacit("context").stdout) == everyone
 

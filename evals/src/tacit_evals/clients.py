@@ -174,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     provider = "minilm" if options.embedder == "shipped" else "fake"
     with tempfile.TemporaryDirectory() as folder:
         home, project = Path(folder, "home"), Path(folder, "project")
-        (project / ".git").mkdir(parents=True)
+        (project / ".git" / "objects").mkdir(parents=True)
         embedder = make_embedder(EmbedderSettings(provider=provider))
         build_store(
             home, scope=project_scope(identify_project(project).id), size=options.size, embedder=embedder

@@ -251,7 +251,7 @@ def store_made_up(pairs: Sequence[Made], home: Path, embedder: Embedder) -> Outc
 
 
 def _project(folder: Path) -> Path:
-    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "objects").mkdir(parents=True)
     return folder
 
 

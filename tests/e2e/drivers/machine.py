@@ -40,9 +40,8 @@ class Machine:
         self.home = Home(self.root / "t")
         for folder in (self.user_home, self.project):
             folder.mkdir()
-        (
-            self.project / ".git"
-        ).mkdir()  # the project's root is this folder, without a git process for each test
+        # The project's root is this folder, without a git process for each test.
+        (self.project / ".git" / "objects").mkdir(parents=True)
         self.environ = {
             "HOME": str(self.user_home),
             "TACIT_HOME": str(self.home.root),

@@ -47,7 +47,7 @@ def scoped_machine(settings: str = SETTINGS) -> Iterator[Machine]:
 
 def speaks(folder: Path, *names: str) -> None:
     """Make `folder` a repository that tracks files with these names; nothing else tells of its language."""
-    (folder / ".git").mkdir(parents=True, exist_ok=True)
+    (folder / ".git" / "objects").mkdir(parents=True, exist_ok=True)
     track(folder, *names)
 
 

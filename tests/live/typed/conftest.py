@@ -31,7 +31,7 @@ class TypedMachine(Machine):
         """Go on in a project of its own."""
         self._projects += 1
         self.project = self.root / f"shop{self._projects}"
-        (self.project / ".git").mkdir(parents=True)
+        (self.project / ".git" / "objects").mkdir(parents=True)
         return self
 
     def know(self, kind: str, text: str, **fields: object) -> str:

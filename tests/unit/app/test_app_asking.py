@@ -78,7 +78,7 @@ class Day:
             judging=RedactedWriter(prompt, self._redact) if prompt else None,
         )  # fmt: skip
         self.project = folder / "shop"
-        (self.project / ".git").mkdir(parents=True)
+        (self.project / ".git" / "objects").mkdir(parents=True)
         self.calls = 0
 
     def _redact(self, text: str) -> str:

@@ -51,7 +51,7 @@ PROPERTY = settings(
 
 @pytest.fixture
 def place(place):
-    (place / ".git").mkdir()
+    (place / ".git" / "objects").mkdir(parents=True)
     return place
 
 

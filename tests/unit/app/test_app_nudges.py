@@ -26,7 +26,7 @@ class Day:
         )
         self.messages = 0
         self.project = tmp_path / "shop"
-        (self.project / ".git").mkdir(parents=True, exist_ok=True)
+        (self.project / ".git" / "objects").mkdir(parents=True, exist_ok=True)
 
     def remember(self, rule=RULE):
         self.engine.remember(rule, kind="guideline", when="commit", cwd=str(self.project))

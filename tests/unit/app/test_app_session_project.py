@@ -20,7 +20,7 @@ KEPT = "paint the masts with make mast"
 
 
 def repository(folder: Path, name: str = "") -> Path:
-    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "objects").mkdir(parents=True)
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (folder / ".git" / "config").write_text(
         f'[remote "origin"]\n\turl = https://x.example/{name}.git\n' if name else ""

@@ -32,7 +32,7 @@ def test_a_dry_run_lists_every_comparison(tacit):
     assert tacit.daemon.engine.write_up_next(at_once=True) is None  # from here on statements wait
     for name in ("red", "blue"):
         folder = tacit.project.parent / name
-        (folder / ".git").mkdir(parents=True)
+        (folder / ".git" / "objects").mkdir(parents=True)
         for content in (CARTS, MOVED):
             tacit.daemon.engine.remember(f"{content} That is so in {name}.", kind="fact", cwd=str(folder))
     requests = json.loads(tacit("learn", "--dry-run", "--json").out)["requests"]

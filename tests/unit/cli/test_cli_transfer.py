@@ -19,7 +19,7 @@ from tacit.model.scope import Scope
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     folder = tmp_path / "shop"
-    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "objects").mkdir(parents=True)
     (folder / "CLAUDE.md").write_text(
         "# Rules\n\n- Run `make lint` before every commit.\n- Amounts are integer cents.\n"
     )

@@ -70,7 +70,7 @@ def opened(tmp_path: Path, overrides: dict[str, object] | None = None) -> Iterat
     engine = open_engine(tmp_path / "h", embedder=FakeEmbedder(), clock=FakeClock(), overrides=overrides)
     project = tmp_path / "project"
     project.mkdir()
-    (project / ".git").mkdir()
+    (project / ".git" / "objects").mkdir(parents=True)
     yield Desk(engine, project)
     engine.close()
 
@@ -213,7 +213,7 @@ def test_a_rule_that_nobody_confirmed_is_none_of_the_users(desk):
 
 def test_an_agent_sees_its_folder_and_no_other(desk, tmp_path):
     other = tmp_path / "other"
-    (other / ".git").mkdir(parents=True)
+    (other / ".git" / "objects").mkdir(parents=True)
     name = desk.know("The staging host is called heron.")
     away = Caller(cwd=str(other), client="there")
     for tool, given in (

@@ -84,7 +84,7 @@ def test_hooks_of_one_call_stand_for_one_call(desk):
 
 
 def test_a_hook_in_another_project_tells_nothing(desk, tmp_path):
-    (tmp_path / "other" / ".git").mkdir(parents=True)
+    (tmp_path / "other" / ".git" / "objects").mkdir(parents=True)
     here, desk.folder = desk.folder, tmp_path / "other"
     desk.say(RULE, "c")
     announce(desk, "c")

@@ -103,7 +103,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / ".git" / "objects").mkdir(parents=True)
     opened = open_engine(tmp_path / "home", embedder=FakeEmbedder(), clock=FakeClock(now_ms=NOW))
     yield opened
     opened.close()

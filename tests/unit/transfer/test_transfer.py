@@ -36,7 +36,7 @@ class Place:
 
     def __init__(self, root: Path, name: str = "a") -> None:
         self.project = root / "shop"
-        (self.project / ".git").mkdir(parents=True, exist_ok=True)
+        (self.project / ".git" / "objects").mkdir(parents=True, exist_ok=True)
         self.engine: Engine = open_engine(root / f"home-{name}", embedder=FakeEmbedder(), clock=FakeClock())
         self.files = root
 
@@ -475,7 +475,7 @@ def bank(tmp_path: Path) -> Iterator[Place]:
     """Another store, asked from another project's folder."""
     made = Place(tmp_path, "bank")
     made.project = tmp_path / "bank"
-    (made.project / ".git").mkdir(parents=True)
+    (made.project / ".git" / "objects").mkdir(parents=True)
     yield made
     made.engine.close()
 

@@ -139,7 +139,7 @@ def replay(sessions: Sequence[RecordedSession], pool: Sequence[PoolRow], run: Ru
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="tacit-eval-") as folder:
         root = Path(folder) / "project"
-        (root / ".git").mkdir(parents=True)
+        (root / ".git" / "objects").mkdir(parents=True)
         clock = FakeClock(now_ms=min(session.at_ms for session in sessions))
         engine = open_engine(
             Path(folder) / "home",

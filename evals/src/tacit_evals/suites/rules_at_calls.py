@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="tr-", dir="/tmp") as folder:
         root = Path(folder).resolve()
         project = root / "shop"
-        (project / ".git").mkdir(parents=True)
+        (project / ".git" / "objects").mkdir(parents=True)
         home = Home(root / "t")
         home.root.mkdir(mode=0o700)
         blocking = str(options.blocking).lower()
