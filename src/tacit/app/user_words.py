@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tacit.capture.marks import lead_free, read_marked
+from tacit.capture.marks import lead_free, points_back, read_marked
 from tacit.capture.meant import NotMeant, taken_back_later, why_not_meant
 from tacit.capture.prepare import MAX_CHARS
 from tacit.capture.prose import Sentence, hide_quotes, spoken_sentences
@@ -124,6 +124,9 @@ def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
                 failed = "pasted"
             continue
         failed = _first_failure(sentences, covered, quoted)
+        at = covered[0]
+        if at and points_back(sentences[at].text) and not _first_failure(sentences, (at - 1,), quoted):
+            covered = (at - 1, *covered)
         # A single word is no statement: "thanks!" behind one is not stored with it.
         typed = tuple(
             sentences[at].text for at in covered if len(covered) == 1 or len(_tokens(sentences[at].text)) > 1
@@ -247,7 +250,7 @@ def says_which(prompts: Sequence[str], *, holds: str, ends: str, on_record: bool
         sentences = spoken_sentences(prompt)
         for at, sentence in enumerate(sentences):
             text = _OPENS_WITH_NO.sub("", sentence.text)
-            why = why_not_meant(sentences, at, quoted=text, clause=text)
+            why = why_not_meant(sentences, at, clause=text)
             later = prompts[number + 1 :]
             if why not in ("", "for_once") or taken_back_later(text, later, alone=len(sentences) == 1):
                 continue
@@ -292,7 +295,7 @@ def _first_failure(sentences: Sequence[Sentence], covered: Sequence[int], quoted
     if any(_covered(words, [stretch]) for stretch in stretches):
         return "pasted"
     for at in covered:
-        why = why_not_meant(sentences, at, quoted=quoted, clause=_clause_of(quoted, sentences[at].text))
+        why = why_not_meant(sentences, at, clause=_clause_of(quoted, sentences[at].text))
         if why:
             return why
     return ""

@@ -159,13 +159,14 @@ def is_question(sentence: str) -> bool:
     return any(_asks(table, _bare(sentence, table)) for table in _tables(sentence))
 
 
-def is_one_off(sentence: str, *, order: str = "") -> bool:
-    """Whether a sentence is for the change at hand: "for now", "in this PR", "line 40"; "here" only in an order without a mark, or its part `order`."""
-    return any(
-        table.find("one_off", sentence)
-        or (table.find("here", order or sentence) and _read(sentence, table, marked=False) is None)
-        for table in _tables(sentence)
-    )
+def is_one_off(sentence: str) -> bool:
+    """Whether a sentence is for the change at hand: "for now", "in this PR", "line 40"."""
+    return any(table.find("one_off", sentence) for table in _tables(sentence))
+
+
+def points_back(sentence: str) -> bool:
+    """Whether a sentence begins with a pronoun for what another one names: "They must be square"."""
+    return any(table.opens("reference", _bare(sentence, table)) for table in _tables(sentence))
 
 
 def is_doubtful(sentence: str) -> bool:

@@ -105,14 +105,13 @@ _SPEAKER = lazy_regex(
 )
 
 
-def why_not_meant(sentences: Sequence[Sentence], at: int, *, quoted: str, clause: str) -> NotMeant:
+def why_not_meant(sentences: Sequence[Sentence], at: int, *, clause: str) -> NotMeant:
     """Why a sentence of a prompt is no statement of the user's that lasts; "" = it is.
 
     Args:
         sentences: of the prompt.
         at: number of the sentence.
-        quoted: the words of it that count.
-        clause: the clause that they begin in.
+        clause: of the sentence, the one that the words begin in that count.
     """
     sentence, text = sentences[at], sentences[at].text
     if not sentence.own:
@@ -126,7 +125,7 @@ def why_not_meant(sentences: Sequence[Sentence], at: int, *, quoted: str, clause
     not_meant = why_not_earnest(sentences, at) or why_not_own(sentences, at)
     if not_meant:
         return not_meant
-    return "for_once" if is_one_off(text, order=quoted) or _FOR_ONCE.search(text) else ""
+    return "for_once" if is_one_off(text) or _FOR_ONCE.search(text) else ""
 
 
 def why_not_earnest(sentences: Sequence[Sentence], at: int) -> NotMeant:

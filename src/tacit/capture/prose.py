@@ -16,6 +16,7 @@ from tacit.capture.voice import (
     OUR_NEEDS,
     OWN_LIST,
     asks_about_text,
+    introduces_printed,
     other_language,
     own_text,
     speaks_one_language,
@@ -163,7 +164,7 @@ def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> lis
         return [replace(sentence, own=False) for sentence in marked]
     for at, sentence in enumerate(sentences):
         reach = asks_about_text(sentence.text)
-        if not reach:
+        if not reach or introduces_printed(sentence.text, text):
             continue
         if _HANDS_OVER.match(sentence.text):
             marked[at] = replace(sentence, own=False)

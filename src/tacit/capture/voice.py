@@ -9,6 +9,7 @@ it. On doubt the text is not the user's: they can say it again. Pure; never read
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from tacit.capture.marks import speaks_marked_language
@@ -110,6 +111,13 @@ _WORK_LEAD = lazy_regex(
     re.IGNORECASE,
 )
 _COLON = lazy_regex(r"[:\uff1a]\s*$")
+_PLAIN_WORD = lazy_regex(
+    r"[(\"'\u201c\u201e]*[^\W\d_]+(?:['\u2019-][^\W\d_]+)*[)\"'\u201d\u201c.,;:!?\u2026]*|[-\u2013\u2014]"
+)
+_FIRST_PERSON = lazy_regex(
+    r"\b(?:i|i['\u2019](?:m|d|ve|ll)|my|me|we|our|us|ich|mein\w*|mir|mich|wir|unser\w*|uns|je|j['\u2019]\w+|mon|ma|mes|moi|nous|notre|nos)\b",
+    re.IGNORECASE,
+)
 BULLET = lazy_regex(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 
 _ORDER = lazy_regex(
@@ -223,6 +231,52 @@ _ENGLISH_WORDS = (
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
 
 
+def printed_lines(text: str) -> frozenset[int]:
+    """The numbers of the lines of `text` that a program printed, such as a log or a stack trace.
+
+    A paragraph counts if at least half of its lines are indented or hold at least a third of words with digits or symbols in them.
+    A paragraph behind it counts as well, unless it speaks in the first person.
+    """
+    printed: set[int] = set()
+    goes_on = False
+    for first, last in _paragraphs_of(lines := text.split("\n")):
+        paragraph = lines[first:last]
+        by_program = 2 * sum(map(_looks_printed, paragraph)) >= len(paragraph)
+        goes_on = by_program or (goes_on and not any(map(_FIRST_PERSON.search, paragraph)))
+        if goes_on:
+            printed.update(range(first, last))
+    return frozenset(printed)
+
+
+def introduces_printed(sentence: str, text: str) -> bool:
+    """Whether a sentence of `text` ends in a colon and what a program printed stands behind it."""
+    lines, printed = text.split("\n"), printed_lines(text)
+    return _COLON.search(sentence) is not None and any(
+        bool(line.strip())
+        and (sentence.endswith(line.strip()) or line.rstrip().endswith(sentence))
+        and _next_line(lines, number) in printed
+        for number, line in enumerate(lines)
+    )
+
+
+def _paragraphs_of(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where each run of lines that are not blank begins, and where it ends."""
+    first = None
+    for number, line in enumerate((*lines, "")):
+        if line.strip():
+            first = number if first is None else first
+        elif first is not None:
+            yield first, number
+            first = None
+
+
+def _looks_printed(line: str) -> bool:
+    words = line.split()
+    odd = sum(_PLAIN_WORD.fullmatch(word) is None for word in words)
+    indented = line[:2].isspace() and BULLET.match(line) is None
+    return indented or (len(words) > 1 and 3 * odd >= len(words))
+
+
 def asks_about_text(sentence: str) -> Reach:
     """Whether a sentence is a request or question about a text in its prompt, and how far that text may reach.
 
@@ -284,7 +338,7 @@ def _is_english_prose(line: str) -> bool:
 
 
 def own_text(prompt: str) -> str:
-    """The lines of `prompt` that may be the user's own voice; what is pasted by its form, or announced, is left out."""
+    """The lines of `prompt` that may be the user's own voice; what is pasted by its form is left out, and an announced line reads `>`."""
     text = _QUOTED.sub(_without_quotation, _CLOSED.sub("\n\n", _FENCE.sub("\n\n", prompt)))
     for opened in (_OPENED.search(text), _INLINE_OPENED.search(text)):
         if opened is not None:
@@ -292,7 +346,9 @@ def own_text(prompt: str) -> str:
     lines = text.split("\n")
     lines = lines[: _end_of_own(lines)]
     left_out = _letter(lines) | _announced(lines)
-    return "\n".join("" if number in left_out else line for number, line in enumerate(lines))
+    return "\n".join(
+        ">" if number in left_out and line.strip() else line for number, line in enumerate(lines)
+    )
 
 
 def _without_quotation(match: re.Match[str]) -> str:
@@ -325,11 +381,16 @@ def _letter(lines: list[str]) -> set[int]:
 def _announced(lines: list[str]) -> set[int]:
     """Lines that a line before them announces as a text, titles, and lines of a chat."""
     announced: set[int] = set()
-    until: Literal["", "list", "block", "end"] = ""
+    printed = printed_lines("\n".join(lines))
+    until: Literal["", "list", "block", "printed", "end"] = ""
     words = ""
     for number, line in enumerate(lines):
         blank, bullet = not line.strip(), BULLET.match(line) is not None
-        if (until == "block" and blank) or (until == "list" and not blank and not bullet):
+        if (
+            (until == "block" and blank)
+            or (until == "list" and not blank and not bullet)
+            or (until == "printed" and not blank and number not in printed)
+        ):
             until = ""
         if until:
             announced.add(number)
@@ -364,13 +425,17 @@ def _announced(lines: list[str]) -> set[int]:
                 or (_OWN_LEAD.search(line) and asks_about_text(line) != "all")
             )
             if not own:
-                until = "list" if _WORK_LEAD.match(line) and _next_is_bullet(lines, number) else "end"
+                following = _next_line(lines, number)
+                if _WORK_LEAD.match(line) and BULLET.match(lines[following]):
+                    until = "list"
+                else:
+                    until = "printed" if following in printed else "end"
     return announced
 
 
-def _next_is_bullet(lines: list[str], number: int) -> bool:
-    following = next((line for line in lines[number + 1 :] if line.strip()), "")
-    return BULLET.match(following) is not None
+def _next_line(lines: list[str], number: int) -> int:
+    """The number of the next line that is not blank; `number` = there is none."""
+    return next((n for n in range(number + 1, len(lines)) if lines[n].strip()), number)
 
 
 _REPORTS = lazy_regex(

@@ -277,7 +277,7 @@ def test_the_kind_is_what_was_said_in_so_many_words(text: str, kind: str) -> Non
 @pytest.mark.parametrize(
     ("ask", "yes", "no"),
     [
-        (is_one_off, ("use tabs in this PR", "use a loop here", "change line 40"), ("remember that here we deploy with make ship", "always use tabs")),
+        (is_one_off, ("use tabs in this PR", "change line 40"), ("deploys are rolling here", "good news for once", "always use tabs")),
         (is_question, ("do we always use tabs?", "why not pnpm"), ("can you always use tabs?", "we deploy with make ship")),
         (takes_back, ("scratch that", "oh no, forget it"), ("never commit to main", "forget the old port")),
     ],
