@@ -49,7 +49,7 @@ pythons *args:
 
 # the fast suite (under three minutes)
 test *args:
-    uv run pytest -n 3 -m "not e2e and not slow" "$@"
+    bash scripts/test.sh "$@"
 
 # format, lint, types, layers
 lint:
