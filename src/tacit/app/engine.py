@@ -529,7 +529,6 @@ class Engine:
             files=files,
             projects=self._projects,
             at_ms=at_ms,
-            read=self._pipeline.read,
         )
 
     def _question(
@@ -1148,7 +1147,7 @@ class Engine:
         return report
 
     def warm(self) -> None:
-        """Load the model, the readers' weights, patterns and the write side, so that no prompt need wait for them.
+        """Load the model, the fitted values, patterns and the write side, so that no prompt need wait for them.
 
         The patterns of the write side stay uncompiled until they are used: no prompt needs them.
         """

@@ -59,10 +59,11 @@ from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store
 from tacit.reading.errors import error_signature
+from tacit.reading.situation import read_situation
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
 from tacit.recall.presets.refresh.cadence import LowInformation, RefreshBlock
-from tacit.recall.query import ReadSituation, build_query
+from tacit.recall.query import build_query
 from tacit.recall.render import renderer
 from tacit.recall.signal import settings_for, surface_for
 from tacit.recall.stage import Context, Outcome, Told
@@ -432,8 +433,7 @@ class SignalHandler:
         signature = ""
         if isinstance(signal, MessageEnded):
             # Read now what a "yes" to this message would mean, so that the next prompt need not.
-            self._pipeline.read.heard(signal.text)
-            situation = self._pipeline.read("yes", previous_end=signal.text, recent_files=state.recent_files)
+            situation = read_situation("yes", previous_end=signal.text, recent_files=state.recent_files)
         elif isinstance(signal, ToolFailed):
             signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
         state = apply_signal(state, signal, paths=files, situation=situation, signature=signature)
@@ -624,7 +624,7 @@ class SignalHandler:
         """What the signal asks of the memory, within its budget, and notes on how it was read."""
         return query_of(
             signal, state, surface=surface, settings=settings, project=project, files=files,
-            projects=self._projects, at_ms=self._clock.now_ms(), read=self._pipeline.read,
+            projects=self._projects, at_ms=self._clock.now_ms(),
         )  # fmt: skip
 
     def _refresh(
@@ -725,7 +725,6 @@ def query_of(
     files: tuple[str, ...],
     projects: Projects,
     at_ms: int,
-    read: ReadSituation,
 ) -> Outcome[Query]:
     """What a signal asks of the memory, within its budget, and notes on how it was read."""
     scope = projects.visible(
@@ -744,7 +743,6 @@ def query_of(
         budgets=settings.recall.budgets,
         at_ms=at_ms,
         files=files,
-        read=read,
         follow_ups=settings.recall.follow_ups,
     )
     query = replace(outcome.kept, branches=projects.branches.view(project, bound=settings.capture.branches))

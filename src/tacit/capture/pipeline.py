@@ -62,8 +62,8 @@ from tacit.ports.store import (
     no_step,
 )
 from tacit.ports.writer import is_headless_folder
-from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation
+from tacit.reading.trigger_maker import LocalTriggers
 from tacit.safety.redact import TextRedactor
 from tacit.safety.trust import why_hidden
 from tacit.session import cache_meter

@@ -25,8 +25,8 @@ from tacit.model.scope import Scope
 from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
-from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.headline import headline_of
+from tacit.reading.trigger_maker import LocalTriggers
 from tacit.safety.danger import danger_from_others, danger_of
 from tacit.safety.redact import TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words

@@ -29,8 +29,8 @@ from functools import lru_cache
 
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
-from tacit.reading.classifier.matching import SITUATION_POWER, MatchModel, shipped_match
 from tacit.reading.commands import command_actions
+from tacit.reading.match_model import SITUATION_POWER, MatchModel, shipped_match
 from tacit.reading.moments.places import glob_pattern
 from tacit.text.stemming import light_stem
 from tacit.text.tokens import OBJECT_PART

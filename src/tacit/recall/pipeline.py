@@ -20,10 +20,10 @@ from tacit.model.query import Query
 from tacit.model.situation import Situation
 from tacit.model.trace import Trace
 from tacit.ports.models import TokenCounter
-from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.entities import find_entities
 from tacit.reading.languages import languages_in, languages_of
-from tacit.reading.situation import asks_about_past
+from tacit.reading.match_model import shipped_match
+from tacit.reading.situation import asks_about_past, read_situation
 from tacit.recall import on_demand
 from tacit.recall.answer_cut import cut_answer, order_answer
 from tacit.recall.ask_model.judging import ask_judge
@@ -51,6 +51,7 @@ from tacit.recall.second_stage import read_again
 from tacit.recall.stage import Context, Delivered, RecallState, Source, Stages, Tools, run_stages
 from tacit.recall.stage_log import StageLog
 from tacit.recall.start_pool import StartPools, keep_changes
+from tacit.text.stemming import porter_stem_by_library
 
 _LOG = logging.getLogger(__name__)
 CHARS_PER_TOKEN = 4
@@ -76,7 +77,6 @@ class RecallPipeline:
         self._kinds = kinds
         self._count = lru_cache(maxsize=KEPT_LINES)(surely(tokens))
         self._prompt_transform = prompt_transform or load_prompt_transform()
-        self.read = SituationReader(embedder=tools.embedder)
         self.start_pools = pool = StartPools(store=tools.store, kinds=kinds, need=need)
 
         list_found: Stages = (
@@ -123,15 +123,19 @@ class RecallPipeline:
         )
 
     def warm(self) -> None:
-        """Load what the first prompt would load."""
-        self.read.warm()
+        """Load what the first prompt would load, and read one, which builds the tables of the rules."""
+        shipped_match()
+        porter_stem_by_library("warm")
+        read_situation(
+            "warm up, then fix the bug in src/warm.py and run the tests", previous_end="Shall I begin?"
+        )
 
     def read_question(self, text: str, settings: RecallSettings) -> Situation:
         """The situation of a question: only its languages where nothing of an answer looks at what is about to happen."""
         if not text.strip():
             return Situation()
         if not SCORES[settings.score].by_match or "intent" in spaces_at(settings, Surface.ON_DEMAND):
-            return self.read(text)
+            return read_situation(text)
         files = (entity.key for entity in find_entities(text) if entity.kind == "file")
         return Situation(languages=tuple(dict.fromkeys((*languages_in(text), *languages_of(files)))))
 

@@ -1,11 +1,10 @@
-"""Stage 2: what does the signal ask? In: signal, session, a reading of the situation. Out: a `Query`. Pure."""
+"""Stage 2: what does the signal ask? In: signal, session. Out: a `Query`. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from tacit.config.settings import Budgets
 from tacit.model.memory import Entity
@@ -41,21 +40,6 @@ SHORT_PROMPT_WORDS = 6
 PROPOSAL_CHARS = 400
 
 
-class ReadSituation(Protocol):
-    """Reads what is about to happen, as `tacit.reading.situation.read_situation` does by rules alone."""
-
-    def __call__(
-        self,
-        text: str,
-        *,
-        previous_end: str = "",
-        recent_tools: Sequence[str] = (),
-        recent_files: Sequence[str] = (),
-    ) -> Situation:
-        """Chances of what the agent is about to do."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryParts:
     """The words of a signal before they become a query."""
@@ -85,7 +69,6 @@ def build_query(
     budgets: Budgets,
     at_ms: int,
     files: tuple[str, ...] = (),
-    read: ReadSituation = read_situation,
     follow_ups: bool = True,
 ) -> Outcome[Query]:
     """Turn `signal` into a query for `surface`.
@@ -98,10 +81,9 @@ def build_query(
         budgets: tokens per surface.
         at_ms: the moment asked for.
         files: the signal's files, relative to the project root.
-        read: reads prompts and tasks; by rules alone unless told otherwise.
         follow_ups: whether a prompt of few words is read together with the one before it.
     """
-    query_parts = _ask(signal, state, files, read, follow_ups=follow_ups)
+    query_parts = _ask(signal, state, files, follow_ups=follow_ups)
     call = signal.call if isinstance(signal, ToolStarting | ToolFinished | ToolFailed) else None
     text = clip(query_parts.text)
     top = query_parts.situation.actions[0][0] if query_parts.situation.actions else ""
@@ -198,12 +180,10 @@ def _call_words(call: ToolCall) -> str:
     return call.command or " ".join((call.tool, *call.paths))
 
 
-def _ask(
-    signal: Signal, state: SessionState, files: tuple[str, ...], read: ReadSituation, *, follow_ups: bool
-) -> QueryParts:
+def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], *, follow_ups: bool) -> QueryParts:
     match signal:
         case PromptSubmitted():
-            return _ask_prompt(signal, state, read, follow_ups=follow_ups)
+            return _ask_prompt(signal, state, follow_ups=follow_ups)
         case ToolStarting():
             situation = read_call(signal.call)
             return QueryParts(
@@ -222,7 +202,7 @@ def _ask(
                 text=text, situation=situation, files=files, signature=signature, goal=_goal(state)
             )
         case SubagentStarted():
-            return QueryParts(text=signal.task, situation=read(signal.task), files=files)
+            return QueryParts(text=signal.task, situation=read_situation(signal.task), files=files)
         case SessionStarted() | Compacting() | MessageEnded() | SessionEnded():
             return QueryParts(text="", situation=Situation(), files=state.recent_files)
         case _:
@@ -239,10 +219,8 @@ def _read_goal(prompt: str, previous_end: str) -> Situation:
     return read_situation(prompt, previous_end=previous_end)
 
 
-def _ask_prompt(
-    signal: PromptSubmitted, state: SessionState, read: ReadSituation, *, follow_ups: bool
-) -> QueryParts:
-    situation = read(
+def _ask_prompt(signal: PromptSubmitted, state: SessionState, *, follow_ups: bool) -> QueryParts:
+    situation = read_situation(
         signal.text,
         previous_end=state.last_message_end,
         recent_tools=state.recent_tools,

@@ -19,7 +19,7 @@ from tacit.fitted import FOLDER, Artifact, Origin, decode_artifact, encode_artif
 from tacit.fitted.matrices import MatrixValues
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.providers.embedding.static_tokens import TokenAxes
-from tacit.reading.classifier.matching import MatchValues
+from tacit.reading.match_model import MatchValues
 from tacit.recall.need.model import NeedValues
 from tacit.recall.score.armed import ArmedWeights
 from tacit.recall.score.gate.model import GateValues
@@ -36,7 +36,6 @@ SHIPPED: dict[str, Any] = {
     "prompt_transform": TransformValues,
     "need": NeedValues,
     "relevance": dict[str, WeightValues],
-    "situation": MatrixValues,
     "space_thresholds": dict[str, SpaceThresholds],
     "token_axes": TokenAxes,
     "trigger": MatrixValues,

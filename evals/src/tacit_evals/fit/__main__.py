@@ -19,7 +19,7 @@ import tacit
 from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, decode_artifact, encode_artifact
 from tacit.providers.embedding import make_embedder
-from tacit.reading.classifier.matching import match_artifact
+from tacit.reading.match_model import match_artifact
 from tacit.recall.need import need_artifact
 from tacit.recall.score.gate.model import GateModel, gate_artifact
 from tacit.recall.score.gate.prompt_transform import transform_artifact
@@ -35,7 +35,7 @@ from tacit_evals.suites.running import shipped_settings
 
 PACKAGE = Path(tacit.__file__).parent
 COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
-TOGETHER = ("situation", "trigger", "match", "need", "prompt_transform", "gate")
+TOGETHER = ("trigger", "match", "need", "prompt_transform", "gate")
 """What is fitted together, by the name of its file."""
 APART = ("space_thresholds", "levels")
 """What is fitted besides, each by itself."""
@@ -49,8 +49,6 @@ def file_of(name: str) -> str:
 def artifacts_of(fitted: Fitted) -> list[Artifact[Any]]:
     """The content of every file that is fitted together."""
     artifacts: list[Artifact[Any]] = []
-    if fitted.situation is not None:
-        artifacts.append(fitted.situation.weights.as_artifact("situation"))
     if fitted.trigger is not None:
         artifacts.append(fitted.trigger.weights.as_artifact("trigger"))
     if fitted.match is not None:

@@ -1,8 +1,8 @@
 """Everything that is fitted, as one value that can be put into the engine. None = what ships.
 
-The parts are fitted in the order in which recall uses them: the gate learns from situations as the reader reads them, and
-for each project of the training data from a reader that was fitted without that project, because that is how well it will
-read prompts it has never seen; the same holds for the transformation of prompts' vectors (`prompt_transform`), for each pair of a
+The parts are fitted in the order in which recall uses them. The gate learns from triggers as the trigger maker makes them, for
+each project of the training data by a maker that was fitted without that project, because that is how well it will
+do on memories it has never seen. The same holds for the transformation of prompts' vectors (`prompt_transform`), for each pair of a
 store and a prompt's project. Rows of evaluated projects are dropped by `leaks` alone, before any fitter sees them.
 """
 
@@ -20,17 +20,15 @@ from tacit.fitted import Origin
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
-from tacit.reading.classifier.maker import LocalTriggers
-from tacit.reading.classifier.matching import MatchModel
-from tacit.reading.classifier.reader import SituationReader
-from tacit.reading.classifier.situation import SituationModel
-from tacit.reading.classifier.trigger import TriggerModel
+from tacit.reading.match_model import MatchModel
+from tacit.reading.trigger_maker import LocalTriggers
+from tacit.reading.trigger_model import TriggerModel
 from tacit.recall.score.gate import GateModel
 from tacit.recall.score.gate.prompt_transform import PromptTransform
 from tacit_evals.data.judged import PoolRow, Project
+from tacit_evals.fit.labelled import LabelledPrompt, labelled_prompts
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.fit.parts import Fitted
-from tacit_evals.fit.situation import LabelledPrompt
 
 if TYPE_CHECKING:
     from tacit_evals.fit.gate import PromptCandidates
@@ -90,7 +88,6 @@ def fit_with_lists(
     from tacit_evals.everyday import everyday_of
     from tacit_evals.fit.need import fit_need
     from tacit_evals.fit.prompt_transform import fit_prompt_transform, judged_pools
-    from tacit_evals.fit.situation import labelled_prompts
     from tacit_evals.suites.pool import stored_memory
 
     excluded = tuple(sorted(exclude_projects))
@@ -102,12 +99,12 @@ def fit_with_lists(
         )
     places = tuple(dirs)
     prompts = [prompt for folder in places for prompt in labelled_prompts(folder, exclude=excluded)]
-    situation, trigger = readers_without(places, excluded, embedder, date, command)
+    trigger = trigger_without(places, excluded, embedder, date, command)
     apart = {
-        project.name: readers_without(places, tuple(sorted({*excluded, project.name})), embedder)
+        project.name: trigger_without(places, tuple(sorted({*excluded, project.name})), embedder)
         for project in projects
     }
-    makers = {name: LocalTriggers(embedder=embedder, model=model) for name, (_, model) in apart.items()}
+    makers = {name: LocalTriggers(embedder=embedder, model=model) for name, model in apart.items()}
 
     def stored(row: PoolRow, *, project: str, given: bool) -> Memory:
         return stored_memory(row, project=project, given=given, maker=makers[project])
@@ -121,10 +118,8 @@ def fit_with_lists(
     pairs = {frozenset((project.name, other.name)) for project in projects for other in projects}
     need = fit_need(projects, stored=stored, date=date, command=command)
     learned = Fitted(
-        situation=situation,
-        situations=tuple((name, models[0]) for name, models in apart.items()),
         trigger=trigger,
-        triggers=tuple((name, models[1]) for name, models in apart.items()),
+        triggers=tuple(apart.items()),
         match=match_without(places, excluded, embedder, date, command),
         need=need,
         transform=transform_without(),
@@ -135,13 +130,11 @@ def fit_with_lists(
     origin = replace(gate.origin, date=date, made_by=command)
     fitted = replace(
         learned,
-        situations=(),
         triggers=(),
         transforms=(),
         gate=replace(gate, origin=origin),
         left_out=excluded,
         rows=(
-            ("situation", int(situation.weights.origin.details["rows"])),
             ("trigger", int(trigger.weights.origin.details["rows"])),
             ("need", sum(len(project.memories) for project in projects)),
             ("gate", int(gate.origin.details["rows"])),
@@ -192,27 +185,21 @@ def judged_projects(dirs: Sequence[Path], *, exclude_projects: Sequence[str]) ->
 
 
 @lru_cache(maxsize=32)
-def readers_without(
+def trigger_without(
     dirs: tuple[Path, ...], excluded: tuple[str, ...], embedder: Embedder, date: str = "", command: str = ""
-) -> tuple[SituationModel, TriggerModel]:
-    """Reader and trigger maker, fitted without any row of `excluded`."""
-    from tacit_evals.fit.situation import fit_situation, labelled_prompts
+) -> TriggerModel:
+    """The trigger maker, fitted without any row of `excluded`."""
     from tacit_evals.fit.trigger import fit_trigger, labelled_memories
 
-    prompts = [prompt for folder in dirs for prompt in labelled_prompts(folder, exclude=excluded)]
     memories = [memory for folder in dirs for memory in labelled_memories(folder, exclude=excluded)]
-    return (
-        fit_situation(prompts, embedder=embedder, date=date, command=command),
-        fit_trigger(memories, embedder=embedder, date=date, command=command),
-    )
+    return fit_trigger(memories, embedder=embedder, date=date, command=command)
 
 
 def match_without(
     dirs: tuple[Path, ...], excluded: tuple[str, ...], embedder: Embedder, date: str = "", command: str = ""
 ) -> MatchModel:
-    """The numbers of the match, from triggers and situations made by models that did not know the project."""
+    """The numbers of the match, from situations by the rules and triggers made by models that did not know the project."""
     from tacit_evals.fit.match import Judged, base_rates, fit_weights, judged, projects_of
-    from tacit_evals.fit.situation import labelled_prompts
     from tacit_evals.fit.trigger import labelled_memories
 
     prompts = [prompt for folder in dirs for prompt in labelled_prompts(folder, exclude=excluded)]
@@ -220,8 +207,6 @@ def match_without(
     pairs: list[Judged] = []
     for folder in dirs:
         for name in projects_of(folder, exclude=excluded):
-            situation, trigger = readers_without(dirs, tuple(sorted({*excluded, name})), embedder)
-            reader = SituationReader(embedder=embedder, model=situation)
-            maker = LocalTriggers(embedder=embedder, model=trigger)
-            pairs.append(judged(folder, name, reader=reader, maker=maker))
+            trigger = trigger_without(dirs, tuple(sorted({*excluded, name})), embedder)
+            pairs.append(judged(folder, name, maker=LocalTriggers(embedder=embedder, model=trigger)))
     return fit_weights(base_rates(prompts, memories), pairs, date=date, command=command)

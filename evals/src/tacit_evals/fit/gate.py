@@ -33,9 +33,9 @@ from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of
 from tacit.recall.score.gate.model import MAX_STANDARDIZED, SurfaceModel, with_share
 from tacit_evals.data.judged import Judgment, Project, Prompt
 from tacit_evals.everyday import NAME as EVERYDAY
+from tacit_evals.fit.labelled import LabelledPrompt
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.fit.parts import SHIPPED, Fitted
-from tacit_evals.fit.situation import LabelledPrompt
 from tacit_evals.suites.pool import Pool
 
 Array = NDArray[np.float64]

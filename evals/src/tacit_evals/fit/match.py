@@ -1,7 +1,7 @@
 """Fit how triggers and situations are matched. In: judged pairs of the `inject` folders. Out: a `MatchModel`.
 
-Every project's situations are read and its local triggers made by models that saw no row of it, so that the weights are those
-for readings as they will be, not for readings of known texts.
+Situations are read by the rules. The local triggers of a project are made by a model that saw no row of it, so that the weights are
+those for triggers as they will be, not for triggers of known texts.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ import numpy as np
 from tacit.fitted import Origin
 from tacit.model.situation import Situation
 from tacit.model.trigger import ACTIONS, Trigger
-from tacit.reading.classifier.features import END_CHARS
-from tacit.reading.classifier.maker import LocalTriggers
-from tacit.reading.classifier.matching import MatchModel, Weights, match_artifact, match_from
-from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.match import Matcher
+from tacit.reading.match_model import MatchModel, Weights, match_artifact, match_from
+from tacit.reading.situation import read_situation
+from tacit.reading.trigger_maker import LocalTriggers
 from tacit_evals.data.rows import Row, read_rows, read_table
+from tacit_evals.fit.labelled import LabelledPrompt
 from tacit_evals.fit.leaks import usable
 from tacit_evals.fit.logistic import Array, sigmoid
-from tacit_evals.fit.situation import LabelledPrompt
 from tacit_evals.fit.trigger import LabelledMemory
 
 RIDGE = 1e-4
@@ -39,7 +38,7 @@ class Judged:
     """One project's pairs.
 
     `grades` has shape (prompts, memories): 0, 1, 2, or NaN for marginal. `situations` are the labels' own, `given` the triggers
-    that an annotator wrote; `read` and `made` are by models that saw no row of the project.
+    that an annotator wrote; `read` are by the rules, `made` by a model that saw no row of the project.
     """
 
     project: str
@@ -50,8 +49,8 @@ class Judged:
     made: tuple[Trigger, ...]
 
 
-def judged(data: Path, project: str, *, reader: SituationReader, maker: LocalTriggers) -> Judged:
-    """The pairs of `project`, read and made by the models given."""
+def judged(data: Path, project: str, *, maker: LocalTriggers) -> Judged:
+    """The pairs of `project`, read by the rules, with triggers of `maker`."""
     folder = data / "inject" / project
     situations = {row.text("id"): row for row in read_rows(data / "situation" / project / "situations.jsonl")}
     triggers = {row.text("id"): row for row in read_rows(data / "situation" / project / "triggers.jsonl")}
@@ -68,7 +67,7 @@ def judged(data: Path, project: str, *, reader: SituationReader, maker: LocalTri
     return Judged(
         project=project,
         grades=grades,
-        read=tuple(_read(row, reader) for row in prompts),
+        read=tuple(map(_read, prompts)),
         situations=tuple(situation_of(situations[row.text("id")]) for row in prompts),
         given=tuple(trigger_of(triggers[row.text("id")]) for row in memories),
         made=tuple(
@@ -77,10 +76,12 @@ def judged(data: Path, project: str, *, reader: SituationReader, maker: LocalTri
     )
 
 
-def _read(row: Row, reader: SituationReader) -> Situation:
-    end = row.maybe("previous_assistant")[-END_CHARS:]
-    reader.heard(end)
-    return reader(row.text("text"), previous_end=end, recent_files=row.texts("recent_files"))
+def _read(row: Row) -> Situation:
+    return read_situation(
+        row.text("text"),
+        previous_end=row.maybe("previous_assistant"),
+        recent_files=row.texts("recent_files"),
+    )
 
 
 def situation_of(row: Row) -> Situation:

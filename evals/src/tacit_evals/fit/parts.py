@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.reading.classifier.matching import MatchModel
-from tacit.reading.classifier.situation import SituationModel
-from tacit.reading.classifier.trigger import TriggerModel
+from tacit.reading.match_model import MatchModel
+from tacit.reading.trigger_model import TriggerModel
 from tacit.recall.need import NeedModel
 from tacit.recall.score.armed import ArmedWeights
 from tacit.recall.score.gate import Gate, PromptTransform
@@ -17,8 +16,6 @@ class Fitted:
     """The fitted parts of one run.
 
     Attributes:
-        situation: reads what is about to happen.
-        situations: other readers for the prompts of some projects, by name; used while fitting.
         trigger: says when a memory applies.
         triggers: other makers for the memories of some projects, by name; used while fitting.
         match: how much classes, breadth and objects count when a trigger meets a situation.
@@ -31,8 +28,6 @@ class Fitted:
         rows: how many rows each part was fitted on.
     """
 
-    situation: SituationModel | None = None
-    situations: tuple[tuple[str, SituationModel], ...] = ()
     trigger: TriggerModel | None = None
     triggers: tuple[tuple[str, TriggerModel], ...] = ()
     match: MatchModel | None = None

@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from tacit.fitted import Origin
 from tacit.fitted.matrices import from_int8, to_int8
 from tacit.ports.models import Embedder
-from tacit.reading.classifier.features import VECTOR_CHARS
+from tacit.recall.retrieve import QUERY_CHARS
 from tacit.recall.score.gate.prompt_transform import DECIMALS, PromptTransform
 from tacit_evals.data.judged import Project, load_judgments
 from tacit_evals.data.rows import read_rows
+from tacit_evals.fit.labelled import LabelledPrompt
 from tacit_evals.fit.leaks import same_project
-from tacit_evals.fit.situation import LabelledPrompt
 
 RIDGE = 5.0
 """Average precision on projects left out is the same from 2 to 20."""
@@ -186,4 +186,4 @@ def _vectors(embedder: Embedder, texts: Sequence[str]) -> Array:
 
 def _batches(embedder: Embedder, texts: Sequence[str]) -> Iterator[NDArray[np.float32]]:
     for at in range(0, len(texts), 256):
-        yield embedder.embed([text[:VECTOR_CHARS] for text in texts[at : at + 256]])
+        yield embedder.embed([text[:QUERY_CHARS] for text in texts[at : at + 256]])

@@ -15,7 +15,8 @@ from tacit.fitted import Origin
 from tacit.fitted.matrices import WeightMatrices
 from tacit.model.trigger import ACTIONS
 from tacit.ports.models import Embedder
-from tacit.reading.classifier.trigger import (
+from tacit.reading.trigger import make_trigger
+from tacit.reading.trigger_model import (
     RULES_SHARE,
     RULES_TRUST,
     STATEMENT_CHARS,
@@ -26,11 +27,10 @@ from tacit.reading.classifier.trigger import (
     statement_cues,
     statement_words,
 )
-from tacit.reading.trigger import make_trigger
 from tacit_evals.data.rows import Row, read_rows
+from tacit_evals.fit.labelled import presence, vocabulary
 from tacit_evals.fit.leaks import usable
 from tacit_evals.fit.logistic import Array, fit_dual, logit
-from tacit_evals.fit.situation import presence, vocabulary
 
 CLASSES = ACTIONS
 KINDS = (

@@ -38,12 +38,12 @@ from tacit.model.trace import DropCause, DropReason, SilenceReason, Trace, Trace
 from tacit.ports.models import Embedder
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import ExactCounter
-from tacit.reading.classifier.maker import LocalTriggers
-from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
 from tacit.reading.memory_vectors import memory_vectors
+from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
+from tacit.reading.trigger_maker import LocalTriggers
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import build_query
 from tacit.recall.render import ID_TOKENS
@@ -178,10 +178,6 @@ class Pool:
             prompt_transform=fitted.transform_for(project.name, asked_by or project.name),
             armed=fitted.armed,
         )
-        self._readers = {
-            name: SituationReader(embedder=embedder, model=model)
-            for name, model in {"": fitted.situation, **dict(fitted.situations)}.items()
-        }
         self._starts: dict[tuple[int, int], Start] = {}
         self._usage = UseCounts()
 
@@ -248,7 +244,6 @@ class Pool:
             budgets=budgets,
             at_ms=at_ms,
             files=(),
-            read=self._readers[""],
         )
         settings = self.settings.model_copy(update={"budgets": budgets})
         context = Context(cap_chars=cap_chars)
@@ -258,17 +253,15 @@ class Pool:
         self, prompt: Prompt, start: Start, *, pool_of: str = "", said: ModelSaid | None = None
     ) -> ItemResult:
         """What the prompt surface hands over into a context that holds `start`; `said` = what a language model named."""
-        reader = self._reader(pool_of or self.project.name)
-        state = self._state(prompt.previous, prompt.files, reader)
+        state = self._state(prompt.previous, prompt.files)
         signal = PromptSubmitted(session=_KEY, key=prompt.id, at_ms=prompt.at_ms, text=prompt.text)
         state = apply_signal(state, signal)
-        traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms, reader=reader, said=said)
+        traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms, said=said)
         return self._handed(prompt, traces, start, prefix=pool_of or self.project.name)
 
     def call(self, call: Call, start: Start, *, at_ms: int) -> ItemResult:
         """What is handed over at a tool call: before it, and after it where the host reports a failure."""
-        reader = self._reader(self.project.name)
-        state = self._state(call.previous, (), reader)
+        state = self._state(call.previous, ())
         submitted = PromptSubmitted(session=_KEY, key="prompt", at_ms=at_ms, text=call.prompt)
         state = apply_signal(state, submitted)
         steps: list[tuple[Signal, SessionState, tuple[str, ...]]] = []
@@ -281,7 +274,7 @@ class Pool:
             )
             state = apply_signal(state, signal, paths=files, signature=signature)
             steps.append((signal, state, files))
-        traces = self._asked(steps, start, at_ms=at_ms, reader=reader)
+        traces = self._asked(steps, start, at_ms=at_ms)
         return self._handed(call, traces, start, prefix=self.project.name)
 
     def search(self, text: str) -> list[str]:
@@ -318,16 +311,12 @@ class Pool:
         _, trace = self._pipeline.run(query, settings=settings, context=Context(), trace_id="t")
         return trace
 
-    def _reader(self, project: str) -> SituationReader:
-        return self._readers.get(project, self._readers[""])
-
-    def _state(self, previous: str, files: tuple[str, ...], reader: SituationReader) -> SessionState:
+    def _state(self, previous: str, files: tuple[str, ...]) -> SessionState:
         state = SessionState(key=_KEY, turn=1, recent_files=files)
         if not previous:
             return state
         signal = MessageEnded(session=_KEY, key="message", at_ms=0, text=previous)
-        reader.heard(previous)
-        situation = reader("yes", previous_end=previous, recent_files=files)
+        situation = read_situation("yes", previous_end=previous, recent_files=files)
         return apply_signal(state, signal, situation=situation)
 
     def _asked(
@@ -336,7 +325,6 @@ class Pool:
         start: Start,
         *,
         at_ms: int,
-        reader: SituationReader,
         said: ModelSaid | None = None,
     ) -> list[Trace]:
         traces: list[Trace] = []
@@ -345,9 +333,7 @@ class Pool:
             surface = surface_for(signal, state, self.settings)
             if isinstance(surface, SilenceReason):
                 continue
-            trace = self._run(
-                signal, surface, state, in_context, at_ms=at_ms, files=files, reader=reader, said=said
-            )
+            trace = self._run(signal, surface, state, in_context, at_ms=at_ms, files=files, said=said)
             in_context = replace(in_context, ids=in_context.ids | set(trace.injected))
             traces.append(trace)
         return traces
@@ -362,7 +348,6 @@ class Pool:
         at_ms: int,
         budgets: Budgets | None = None,
         files: tuple[str, ...] = (),
-        reader: SituationReader | None = None,
         said: ModelSaid | None = None,
     ) -> Trace:
         built = build_query(
@@ -373,7 +358,6 @@ class Pool:
             budgets=budgets or self.settings.budgets,
             at_ms=at_ms,
             files=files,
-            read=reader or self._readers[""],
         )
         context = Context(
             in_context=_holding(in_context.ids),

@@ -1,7 +1,7 @@
 """How well situations are read, triggers made and both matched. In: labelled rows. Out: a scorecard per project left out.
 
-Everything is read by models that saw no row of the project, whatever ships. Beside them: the rules alone, a bag of words,
-centroids of vectors (the cosine between a text's vector and the mean vector of the class's texts). A class is right from grade 2 on ("likely", "often") and said from `SAID` on.
+Situations are read by the rules, triggers made by a model that saw no row of the project, whatever ships. Beside them: for triggers the rules
+alone, and for both a bag of words and centroids of vectors (the cosine between a text's vector and the mean vector of the class's texts). A class is right from grade 2 on ("likely", "often") and said from `SAID` on.
 """
 
 from __future__ import annotations
@@ -16,21 +16,25 @@ import numpy as np
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.ports.models import Embedder
-from tacit.reading.classifier.features import VECTOR_CHARS, prompt_words
-from tacit.reading.classifier.maker import LocalTriggers
-from tacit.reading.classifier.reader import SituationReader
-from tacit.reading.classifier.situation import PromptInput, SituationModel
-from tacit.reading.classifier.trigger import STATEMENT_CHARS, said_by_rules, statement_words
 from tacit.reading.match import Matcher
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
-from tacit_evals.fit import situation as situations
+from tacit.reading.trigger_maker import LocalTriggers
+from tacit.reading.trigger_model import STATEMENT_CHARS, said_by_rules, statement_words
+from tacit.recall.retrieve import QUERY_CHARS
 from tacit_evals.fit import trigger as triggers
-from tacit_evals.fit.fitted import match_without, readers_without
+from tacit_evals.fit.fitted import match_without, trigger_without
+from tacit_evals.fit.labelled import (
+    CLASSES,
+    NOTHING,
+    LabelledPrompt,
+    labelled_prompts,
+    presence,
+    vocabulary,
+)
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.fit.logistic import Array, fit_dual, sigmoid
 from tacit_evals.fit.match import judged, projects_of
-from tacit_evals.fit.situation import presence, vocabulary
 from tacit_evals.metrics.classes import (
     Truth,
     average_precision,
@@ -48,7 +52,7 @@ LEAST_ROWS = 40
 SAID = 0.4
 RIGHT_GRADE = 2
 MICROSECONDS = 1e6
-FITTED = "fitted"
+FITTED, RULES = "fitted", "rules"
 COLUMNS = (
     "prompts", "situation_ap", "situation_precision", "situation_recall", "read_p50_us", "read_p99_us", "statements", "trigger_ap",
     "trigger_precision", "trigger_recall", "breadth_rank", "auc_given_labelled", "auc_given_read", "auc_local_labelled",
@@ -59,7 +63,7 @@ JUDGED: Mapping[str, bool] = {"situation_ap": True, "trigger_ap": True, "auc_loc
 
 @dataclass(slots=True)
 class Found:
-    """Figures of one project: the shipped methods' and, by method, those of the simpler ones."""
+    """Figures of one project: the shipped methods' and, by method, those of the others."""
 
     own: dict[str, float | None] = field(default_factory=dict[str, float | None])
     simpler: dict[str, dict[str, float | None]] = field(default_factory=dict[str, dict[str, float | None]])
@@ -67,22 +71,24 @@ class Found:
         default_factory=dict[str, list[dict[str, float | str | None]]]
     )
 
-    def add(self, subject: str, classes: Sequence[str], scores: dict[str, Array], truth: Truth) -> None:
-        """Figures of all methods for `subject` (`situation`, `trigger`)."""
+    def add(
+        self, subject: str, classes: Sequence[str], scores: dict[str, Array], truth: Truth, *, shipped: str
+    ) -> None:
+        """Figures of all methods for `subject` (`situation`, `trigger`); `shipped` names the one that ships."""
         for method, values in scores.items():
-            place = self.own if method == FITTED else self.simpler.setdefault(method, {})
+            place = self.own if method == shipped else self.simpler.setdefault(method, {})
             place[f"{subject}_ap"] = macro_precision(values, truth)
             if method != "centroids":  # a cosine is no chance
                 both = said(values, truth, threshold=SAID)
                 place[f"{subject}_precision"], place[f"{subject}_recall"] = both or (None, None)
-        self.classes[subject] = by_class(classes, scores[FITTED], truth, threshold=SAID)
+        self.classes[subject] = by_class(classes, scores[shipped], truth, threshold=SAID)
 
 
 def run_reading(run: Run, *, least_rows: int = LEAST_ROWS) -> Scorecard:
     """Leave out every project with `least_rows` labels in turn. Fits on the run's folders, or on the data itself."""
     folders = run.fit or (run.data,)
     by_project: dict[str, Found] = {}
-    prompts = [prompt for folder in folders for prompt in situations.labelled_prompts(folder)]
+    prompts = [prompt for folder in folders for prompt in labelled_prompts(folder)]
     memories = [memory for folder in folders for memory in triggers.labelled_memories(folder)]
     for name in _projects([prompt.project for prompt in prompts], least_rows):
         run.say(f"situations without {name}")
@@ -116,67 +122,49 @@ def _vectors(texts: Sequence[str], embedder: Embedder) -> Array:
     return np.array([embedder.embed([text])[0] for text in texts], np.float64)
 
 
-def _situations(
-    figures: Found, name: str, prompts: Sequence[situations.LabelledPrompt], embedder: Embedder
-) -> None:
+def _situations(figures: Found, name: str, prompts: Sequence[LabelledPrompt], embedder: Embedder) -> None:
     training = [prompt for prompt in prompts if not same_project(prompt.project, name)]
     left_out = [prompt for prompt in prompts if same_project(prompt.project, name)]
-    model = situations.fit_situation(training, embedder=embedder)
-    classes = situations.CLASSES
-    read, rules, seconds = read_all(left_out, model, embedder)
-    truth = _right([prompt.grades for prompt in training], classes).astype(np.float64)
+    read, seconds = read_all(left_out)
+    truth = _right([prompt.grades for prompt in training], CLASSES).astype(np.float64)
     scores = {
-        FITTED: _table(read, classes),
-        "rules": _table(rules, classes),
+        RULES: _table(read, CLASSES),
         "bag of words": bag_of_words(
-            [prompt_words(prompt.text) for prompt in training],
+            [statement_words(prompt.text) for prompt in training],
             [prompt.project for prompt in training],
             truth,
-            [prompt_words(prompt.text) for prompt in left_out],
+            [statement_words(prompt.text) for prompt in left_out],
         ),
         "centroids": centroids(
-            _vectors([prompt.text[:VECTOR_CHARS] for prompt in training], embedder),
+            _vectors([prompt.text[:QUERY_CHARS] for prompt in training], embedder),
             truth,
-            _vectors([prompt.text[:VECTOR_CHARS] for prompt in left_out], embedder),
+            _vectors([prompt.text[:QUERY_CHARS] for prompt in left_out], embedder),
         ),
     }
     figures.own["prompts"] = float(len(left_out))
     figures.own["read_p50_us"], figures.own["read_p99_us"] = (
         float(q) for q in np.percentile(np.array(seconds) * MICROSECONDS, (50, 99))
     )
-    figures.add("situation", classes, scores, _right([prompt.grades for prompt in left_out], classes))
+    left_out_truth = _right([prompt.grades for prompt in left_out], CLASSES)
+    figures.add("situation", CLASSES, scores, left_out_truth, shipped=RULES)
 
 
-def read_all(
-    prompts: Sequence[situations.LabelledPrompt], model: SituationModel, embedder: Embedder
-) -> tuple[list[Situation], list[Situation], list[float]]:
-    """Every prompt as fitted weights read it, as rules alone do, and the seconds that reading took after the embedding.
+def read_all(prompts: Sequence[LabelledPrompt]) -> tuple[list[Situation], list[float]]:
+    """Every prompt as the rules read it, and the seconds that each took.
 
     The seconds are those of the processor, not of the clock: other work on the machine must not count.
     """
     read: list[Situation] = []
-    rules: list[Situation] = []
     seconds: list[float] = []
     for prompt in prompts:
-        end = prompt.previous_end
-        vector = embedder.embed([prompt.text[:VECTOR_CHARS]])[0]
-        end_vector = embedder.embed([end])[0] if end.strip() else None
-        model.heard(end)  # as `SituationReader.heard` did when the message arrived
         before = time.thread_time()
-        ruled = read_situation(prompt.text, previous_end=end, recent_files=prompt.files)
-        inputs = PromptInput(
-            text=prompt.text, previous_end=end, files=prompt.files, vector=vector, end_vector=end_vector
-        )
-        read.append(model.read(ruled, inputs))
+        read.append(read_situation(prompt.text, previous_end=prompt.previous_end, recent_files=prompt.files))
         seconds.append(time.thread_time() - before)
-        rules.append(ruled)
-    return read, rules, seconds
+    return read, seconds
 
 
 def _table(read: Sequence[Situation], classes: Sequence[str]) -> Array:
-    rows = [
-        dict(situation.actions) | {situations.NOTHING: float(situation.nothing_coming)} for situation in read
-    ]
+    rows = [dict(situation.actions) | {NOTHING: float(situation.nothing_coming)} for situation in read]
     return np.array([[row.get(name, 0.0) for name in classes] for row in rows])
 
 
@@ -193,7 +181,7 @@ def _triggers(
     truth = _right([memory.grades for memory in training], classes).astype(np.float64)
     scores = {
         FITTED: _weights(fitted, classes),
-        "rules": _weights(ruled, classes),
+        RULES: _weights(ruled, classes),
         "bag of words": bag_of_words(
             [statement_words(memory.content) for memory in training],
             [memory.project for memory in training],
@@ -208,9 +196,10 @@ def _triggers(
     }
     breadth = np.array([memory.breadth for memory in left_out])
     figures.own["statements"] = float(len(left_out))
-    figures.add("trigger", classes, scores, _right([memory.grades for memory in left_out], classes))
+    left_out_truth = _right([memory.grades for memory in left_out], classes)
+    figures.add("trigger", classes, scores, left_out_truth, shipped=FITTED)
     figures.own["breadth_rank"] = rank_correlation(np.array([trigger.breadth for trigger in fitted]), breadth)
-    figures.simpler["rules"]["breadth_rank"] = rank_correlation(
+    figures.simpler[RULES]["breadth_rank"] = rank_correlation(
         np.array([trigger.breadth for trigger in ruled]), breadth
     )
 
@@ -222,14 +211,12 @@ def _weights(trigger_list: Sequence[Trigger], classes: Sequence[str]) -> Array:
 def _pairs(figures: Found, name: str, folders: Sequence[Path], embedder: Embedder) -> None:
     """Needed pairs against all others, in the four combinations of given and local triggers, labelled and read situations."""
     places = tuple(folders)
-    situation_model, trigger_model = readers_without(places, (name,), embedder)
     matching = match_without(places, (name,), embedder)
-    reader = SituationReader(embedder=embedder, model=situation_model)
-    maker = LocalTriggers(embedder=embedder, model=trigger_model)
+    maker = LocalTriggers(embedder=embedder, model=trigger_without(places, (name,), embedder))
     for folder in folders:
         if name not in projects_of(folder):
             continue
-        pairs = judged(folder, name, reader=reader, maker=maker)
+        pairs = judged(folder, name, maker=maker)
         is_judged = np.isfinite(pairs.grades)
         needed = np.nan_to_num(pairs.grades)[is_judged] > 0
         for side, trigger_list in (("given", pairs.given), ("local", pairs.made)):
@@ -262,7 +249,7 @@ def _card(by_project: dict[str, Found], run: Run) -> Scorecard:
         parts=parts,
         columns=COLUMNS,
         judged=JUDGED,
-        notes=("every project is read by models fitted without it; macro figures are means over projects",),
+        notes=("each project is left out of every fit; macro figures are means over projects",),
     )
 
 

@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
-from tacit.errors import InvalidInput
+from tacit.errors import InvalidInput, ProviderError
 from tacit.fitted import Origin, decode_artifact, encode_artifact
 from tacit.fitted.matrices import WeightMatrices
 from tacit.model.trigger import Trigger
+from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.minilm import IDENTITY
-from tacit.reading.classifier.maker import LocalTriggers
-from tacit.reading.classifier.matching import (
+from tacit.reading.match_model import (
     MatchModel,
     MatchValues,
     match_artifact,
     match_from,
     shipped_match,
 )
-from tacit.reading.classifier.trigger import (
+from tacit.reading.trigger_maker import LocalTriggers
+from tacit.reading.trigger_model import (
     CUES,
     TriggerModel,
     shipped_trigger,
     statement_cues,
     statement_words,
 )
-from unit.reading.classifier.counting import Counting, chance, logit
+
+
+class Counting:
+    """Gives the same vector for every text and counts."""
+
+    def __init__(self, name: str = "two", *, fails: bool = False) -> None:
+        self.identity = EmbedderIdentity(name=name, dimensions=2)
+        self.asked: list[str] = []
+        self._fails = fails
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if self._fails:
+            raise ProviderError("gone")
+        self.asked.extend(texts)
+        return np.tile(np.array([[1.0, 0.0]], np.float32), (len(texts), 1))
+
+
+def logit(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+def chance(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
 
 
 def zeros(*shape: int) -> np.ndarray:

@@ -21,13 +21,17 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.fitted import Artifact, load_fitted
 from tacit.fitted.matrices import Matrix, MatrixValues, WeightMatrices
 from tacit.model.trigger import Trigger
-from tacit.reading.classifier.features import Row, stems_of
-from tacit.reading.terms import find_paths
+from tacit.reading.terms import find_paths, prose_of
 from tacit.reading.trigger import ORDER
+from tacit.text.stemming import light_stem
+from tacit.text.tokens import READER_TOKEN
+
+Row = NDArray[np.float32]
 
 RULES_SHARE = 0.4
 RULES_TRUST = 0.7
@@ -143,8 +147,9 @@ def said_by_rules(rules: Trigger, classes: tuple[str, ...]) -> Row:
 
 
 def statement_words(content: str) -> set[str]:
-    """Words `w:`, pairs `b:` and the first two words `f:` of a statement."""
-    stems = stems_of(content[:STATEMENT_CHARS], _WORDS)
+    """Words `w:`, pairs `b:` and the first two words `f:` of a statement, as stems; code and paths are the mark `§`."""
+    prose = prose_of(content[:STATEMENT_CHARS]).lower()
+    stems = list(map(light_stem, READER_TOKEN.findall(prose)[:_WORDS]))
     words = {f"w:{word}" for word in stems}
     words.update(f"b:{a} {b}" for a, b in pairwise(stems))
     words.update(f"f:{word}" for word in stems[:2])

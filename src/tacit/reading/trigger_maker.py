@@ -13,9 +13,8 @@ from tacit.errors import ProviderError
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.ports.models import Embedder
-from tacit.reading.classifier.features import Row
-from tacit.reading.classifier.trigger import TriggerModel, shipped_trigger
 from tacit.reading.trigger import make_trigger
+from tacit.reading.trigger_model import Row, TriggerModel, shipped_trigger
 from tacit.reading.unread import unread_language
 
 
