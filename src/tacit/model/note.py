@@ -66,7 +66,7 @@ class NoteCause(StrEnum):
     MEMORIES_NOT_READ = "memories_not_read"
     """It does not read the language of some memories; `detail`: the language; `count`: memories of the list."""
     NOTHING_COMING = "nothing_coming"
-    """`chance`: that no action follows, 0-1."""
+    """`chance`: that no action follows, 0-1. Only recalls that earlier versions recorded have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

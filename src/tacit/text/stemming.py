@@ -218,7 +218,7 @@ _IRREGULAR = {
 def light_stem(word: str) -> str:
     """A light English stem of a lower-case word: plural, -ing, -ed and a final -e go, and some irregular forms meet.
 
-    For looking words up. The phrase tables, the fitted readers, the match of triggers and the need model belong to these stems.
+    For looking words up. The phrase tables, the trigger model, the match of triggers and the need model belong to these stems.
     """
     word = word.replace("’", "'")
     irregular = _IRREGULAR.get(word)

@@ -29,7 +29,7 @@ ENGLISH_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 PHRASE_TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)*|\.?[a-z]+\.md|§|[?!.;:,\n()-]|\d+")
 """Words of the phrase tables and the marks between clauses, which end the reach of a denial."""
 READER_TOKEN = re.compile(r"[a-z][a-z']*|[?!]|#?\d+|§")
-"""Tokens of the fitted readers; the weights belong to them."""
+"""Tokens of the fitted trigger maker; the weights belong to them."""
 OBJECT_WORD = lazy_regex(r"[a-z][a-z0-9+#]*(?:[-_.][a-z0-9]+)*|#\d+")
 """A word or number that a prompt may be about: `c++`, `web-server`, `#12`. Stored triggers hold these."""
 OBJECT_PART = re.compile(r"[a-z][a-z0-9]+|#?\d+")
