@@ -22,7 +22,7 @@ from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.model.session import Exposure, PendingFailure, RenderedBlock, SessionKey, SessionState
 from tacit.model.situation import Situation
-from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
+from tacit.model.trace import Drop, DropCause, DropReason, StageRecord, Trace, TracedCandidate
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Store
@@ -425,9 +425,7 @@ def full_state() -> SessionState:
         started_at_ms=NOW,
         last_signal_at_ms=NOW + 9,
         last_message_end="Want me to go on?",
-        last_message_situation=Situation(
-            actions=(("commit", 0.7),), objects=("x",), accepted=True, why=("verb",)
-        ),
+        last_message_situation=Situation(actions=(("commit", 0.7),), objects=("x",), accepted=True),
         recent_tools=("edit",),
         recent_files=("a.py",),
         recent_prompts=("yup",),
@@ -442,7 +440,10 @@ def full_state() -> SessionState:
 
 def trace(name: str, *, at_ms: int = NOW, session: str = "claude-code/s/1", **fields: object) -> Trace:
     guard = StageRecord(
-        stage="signal", took_ms=0.5, kept=("mem_a",), drops=(Drop(memory_id="b", reason="c"),)
+        stage="signal",
+        took_ms=0.5,
+        kept=("mem_a",),
+        drops=(Drop(memory_id="b", why=DropReason(cause=DropCause.QUARANTINED)),),
     )
     found = TracedCandidate(
         memory_id="mem_a", kind="fact", content="c", scores=(("lexical", 2.5),), fused=0.1, relevance=0.7

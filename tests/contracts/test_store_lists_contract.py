@@ -13,7 +13,7 @@ from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import Exposure, SessionKey, SessionState
-from tacit.model.trace import Trace, TracedCandidate
+from tacit.model.trace import SilenceCause, SilenceReason, Trace, TracedCandidate
 from tacit.ports.store import MemoryFilter, Store, StoredExposure, TraceFilter
 
 SEEN = ScopeFilter.of(UNIVERSAL, project_scope("p"))
@@ -105,7 +105,13 @@ def test_traces_are_found_by_what_came_of_them(store):
     )
     made = [
         trace("trc_1", 1),
-        trace("trc_2", 2, injected=(), silence="nothing near", candidates=(looked_at,)),
+        trace(
+            "trc_2",
+            2,
+            injected=(),
+            why=SilenceReason(cause=SilenceCause.NOT_RELEVANT),
+            candidates=(looked_at,),
+        ),
         trace("trc_3", 2, session="", surface=Surface.START, text="other"),
     ]
     store.save_session(SessionState(key=KEY), traces=made)

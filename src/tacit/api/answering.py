@@ -79,14 +79,12 @@ class Answer(Generic[BodyT]):
         body: a model of `tacit.api.answers` or a value of the program; None = no content; `text` instead for what is no JSON.
         status: HTTP status; 0 = the first that the endpoint names.
         etag: of the thing answered, for `If-Match`; "" = none.
-        warnings: about old forms in the request, for the header `Warning`.
         text, events, media_type: an answer that is no JSON; `events` are sent as they come.
     """
 
     body: BodyT
     status: int = 0
     etag: str = ""
-    warnings: tuple[str, ...] = ()
     text: str | None = None
     events: AsyncIterator[bytes] | None = None
     media_type: str = "application/json"

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, make_dataclass
 from functools import cache
-from inspect import cleandoc
 from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
 
 from pydantic import (
@@ -37,11 +35,10 @@ from tacit.app.maintenance.maintenance import StoreCopy
 from tacit.app.maintenance.review_queue import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
-from tacit.app.reasons import cause_text, change_text, in_words, summary_text
+from tacit.app.reasons import ShownTrace, change_text, in_words, summary_text
 from tacit.app.sharing.team import SharedFile
 from tacit.app.stats import InjectionStats, stats_of
 from tacit.app.transfer.report import ImportLine
-from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.discover import TranscriptInfo
 from tacit.model.change_reason import ChangeCause, ChangeReason
@@ -59,7 +56,7 @@ from tacit.model.shared import (
     TeamMembership,
     TeamProject,
 )
-from tacit.model.trace import Trace
+from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import ProjectRecord, StoreStats
 from tacit.recall.finished.replay import Replayed
 from tacit.state.counted import Verdict
@@ -164,12 +161,6 @@ def etag_of(memory: Memory) -> str:
     """What changes with every change of a memory but a use: uses are counted without a new version."""
     view = _fill(MemoryView, memory, provenance=_fill(_Origin, memory.provenance), etag="")
     version = _versions().dump_python(view, mode="json", exclude={"etag", "use_count", "shown_count"})
-    if not memory.provenance.author:  # as written before there were teammates
-        del version["provenance"]["author"]
-    if memory.branch is None:  # so that the etags of earlier versions stay valid
-        del version["branch"]
-    if not memory.headline:
-        del version["headline"]
     return hashlib.blake2b(json.dumps(version).encode("ascii"), digest_size=10).hexdigest()
 
 
@@ -189,7 +180,12 @@ def _found_memory(item: PackItem) -> FoundMemory:
 
 MemoryAnswer = Annotated[Memory, SentAs(_memory_view, MemoryView)]
 _TraceFields = _view(
-    Trace, "TraceFields", "One recall from signal to delivery.", stats=InjectionStats, summary=str
+    ShownTrace,
+    "TraceFields",
+    "One recall from signal to delivery.",
+    cause=SilenceCause | None,
+    stats=InjectionStats,
+    summary=str,
 )
 
 
@@ -203,30 +199,6 @@ def _trace_view(trace: Trace) -> TraceView:
 
 
 TraceAnswer = Annotated[Trace, SentAs(_trace_view, TraceView)]
-
-
-_StatusView = _view(
-    EngineStatus,
-    "EngineStatus",
-    cleandoc(EngineStatus.__doc__ or ""),
-    silence=Annotated[
-        Sequence[tuple[str, int]],
-        Field(
-            description="old, for this release only: `silences` in words",
-            json_schema_extra={"deprecated": True},
-        ),
-    ],
-)
-
-
-def _status_view(status: EngineStatus) -> object:
-    words: Counter[str] = Counter()
-    for silence in status.silences:
-        words[cause_text(silence.cause)] += silence.count
-    return _fill(_StatusView, status, silence=words.most_common())
-
-
-StatusAnswer = Annotated[EngineStatus, SentAs(_status_view, _StatusView)]
 
 
 class Written(_Answer):

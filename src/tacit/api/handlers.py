@@ -21,6 +21,7 @@ from tacit.app.maintenance.review import DECISIONS
 from tacit.app.queries.agent_tools import Caller
 from tacit.app.reasons import change_text
 from tacit.app.tuning import TuneReport
+from tacit.app.values import EngineStatus
 from tacit.app.visibility import first_rows
 from tacit.backends.listing import in_order
 from tacit.capture.backfill import BackfillOptions
@@ -52,14 +53,13 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[s
         RefusedByTrust: an agent asks where `privacy.incognito` is on.
         NotFound: a memory of `replaces` does not exist.
     """
-    speaker = at.speaker if request.tier in (None, "user") else Speaker.AGENT
     changes = engine.remember(
         request.content,
         kind=request.kind,
         scope=None if request.scope is None else engine.scope_called(request.scope, request.cwd),
         when=request.when,
         cwd=request.cwd,
-        speaker=speaker,
+        speaker=at.speaker,
         user_words=request.user_words,
         source=request.source,
         session=request.session.key if request.session is not None else None,
@@ -587,7 +587,7 @@ def write_up_session(engine: Service, at: Parameters, request: ask.WriteUps) -> 
     )
 
 
-def get_status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.StatusAnswer]:  # noqa: ARG001
+def get_status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[EngineStatus]:  # noqa: ARG001
     """Get the state and counts.
 
     It has the version, the settings that matter, the number of memories, the state of the embedder and the

@@ -6,7 +6,7 @@ In: JSON bodies and query strings. Out: checked values. Never touches the engine
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -62,9 +62,6 @@ def _scope(text: str) -> str:
 def _scope_or_here(text: str) -> str:
     return text if text == ScopeKind.PROJECT else _scope(text)
 
-
-DEPRECATED: dict[str, Any] = {"deprecated": True}
-"""Marks a field that works for one more release; `tacit.api.routes` names its successor."""
 
 Folder = Annotated[str, Field(max_length=4096), AfterValidator(_absolute)]
 Place = Annotated[str, Field(max_length=4096), AfterValidator(_place)]
@@ -178,11 +175,6 @@ class Remember(Request):
     all_branches: bool = Field(
         default=False,
         description="whether it holds on all branches, even if an unmerged one is checked out in the folder",
-    )
-    tier: Literal["user", "assistant", "tool", "import"] | None = Field(
-        default=None,
-        description="old, for this release only: another tier than `user` stores it as an agent's statement",
-        json_schema_extra=DEPRECATED,
     )
 
     @property
@@ -543,11 +535,6 @@ class Undo(Request):
     session: SessionName | None = Field(
         default=None,
         description="the session: all that was captured or noted in it is taken back, what it ended holds again",
-    )
-    cwd: Folder = Field(
-        default="",
-        description="old, for this release only: not read, since `id` names the change",
-        json_schema_extra=DEPRECATED,
     )
     memory: str | None = Field(
         default=None,

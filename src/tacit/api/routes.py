@@ -11,7 +11,7 @@ import logging
 import re
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, get_origin
 
@@ -115,11 +115,11 @@ def _serve(
             at = replace(at, waits=lambda: not gone.done())
         with matching(endpoint, engine, at, request.headers):
             if not endpoint.names_change:
-                return _encoded(endpoint.handler(engine, at, checked), endpoint, checked)
+                return _encoded(endpoint.handler(engine, at, checked), endpoint)
             with engine.noting_changes() as written:
                 answer = endpoint.handler(engine, at, checked)
             with_change_id = answer.body.model_copy(update={"change_id": written[-1] if written else None})
-            return _encoded(replace(answer, body=with_change_id), endpoint, checked)
+            return _encoded(replace(answer, body=with_change_id), endpoint)
 
     def admitted(request: Request, checked: BaseModel) -> Speaker:
         speaker = speaker_of(request.scope)
@@ -159,19 +159,14 @@ def _serve(
     return serve
 
 
-def _encoded(answer: Answer[Any], endpoint: Endpoint, request: BaseModel) -> Answer[Any]:
+def _encoded(answer: Answer[Any], endpoint: Endpoint) -> Answer[Any]:
     """The answer as plain values, made on the thread of the handler, not on the event loop."""
-    warnings = old_forms(endpoint.name, request)
-    for warning in warnings:
-        _log.warning("%s %s: %s.", endpoint.method, endpoint.path, warning)
     body = None if answer.body is None else encode(answer.body, endpoint.answer)
-    return replace(answer, body=body, status=answer.status or endpoint.statuses[0], warnings=warnings)
+    return replace(answer, body=body, status=answer.status or endpoint.statuses[0])
 
 
 def _response(answer: Answer[Any]) -> Response:
     headers = {"ETag": f'"{answer.etag}"'} if answer.etag else {}
-    if answer.warnings:
-        headers["Warning"] = ", ".join(f'299 tacit "{warning}"' for warning in answer.warnings)
     if answer.events is not None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(answer.events, media_type=answer.media_type, headers=headers)
@@ -290,44 +285,3 @@ def _unknown_path(request: Request, known_routes: tuple[BaseRoute, ...]) -> Resp
         f"There is no {request.url.path}.",
         hint="`GET /v1/openapi.json` describes every operation.",
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OldForm:
-    """An old form of a request that works for one more release, with a warning that names the successor.
-
-    To end a grace period, remove its row and the field of the request.
-
-    Attributes:
-        endpoint: name of the endpoint, see `Endpoint.name`.
-        used: whether a request is of the old form.
-        warning: what to send instead.
-    """
-
-    endpoint: str
-    used: Callable[[Any], bool]
-    warning: str
-
-
-OLD_FORMS = (
-    OldForm(
-        endpoint="remember",
-        used=lambda request: request.tier is not None,
-        warning="`tier` follows from who asks now, and grants nothing: send the user's words as `user_words`, or a personal token",
-    ),
-    OldForm(
-        endpoint="list_audit",
-        used=lambda request: request.before is not None,
-        warning="`before` is now `cursor`: send `next_cursor` of the part before",
-    ),
-    OldForm(
-        endpoint="undo_change",
-        used=lambda request: bool(request.cwd),
-        warning="`cwd` is not read: `id` names the change",
-    ),
-)
-
-
-def old_forms(endpoint: str, request: object) -> tuple[str, ...]:
-    """Return warnings for the old forms that `request` uses, for the header `Warning` and the log."""
-    return tuple(form.warning for form in OLD_FORMS if form.endpoint == endpoint and form.used(request))

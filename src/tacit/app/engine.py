@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -94,24 +93,6 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.upkeep.rescan import Rescan
 
 _LOG = logging.getLogger(__name__)
-RENAMED = {"care": "maintenance", "desk": "admin"}
-"""Attributes of the engine that work under their old name for one more release, and their successors."""
-
-
-def _warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
-    warnings.warn(
-        f"`{old}` is now `{new}`; it works in this release only.", DeprecationWarning, stacklevel=stacklevel
-    )
-
-
-def _speaker_of_tier(tier: TrustTier | None, speaker: Speaker) -> Speaker:
-    """The speaker that the deprecated argument `tier` of `Engine.remember` stands for, with a warning; `speaker` if it is None."""
-    if tier is None:
-        return speaker
-    _warn_renamed("Engine.remember(tier=...)", "speaker", stacklevel=4)
-    return speaker if tier is TrustTier.USER else Speaker.AGENT
-
-
 RECALL_THREADS = 4
 REPLAY_MS = 2_000.0
 """An event that a hook kept may take so long; nobody waits for it."""
@@ -202,16 +183,6 @@ class Engine:
         self._optional_ports: dict[str, _OptionalPorts] = {}
         self._compactions = Compactions()
         self._hook_deadline = HookDeadline(parts.home)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            """An attribute under its old name, with a warning."""
-            successor = RENAMED.get(name)
-            if successor is None:
-                raise AttributeError(f"'Engine' object has no attribute {name!r}")
-            _warn_renamed(f"Engine.{name}", f"Engine.{successor}")
-            return getattr(self, successor)
 
     @property
     def maintenance(self) -> Maintenance:
@@ -696,7 +667,6 @@ class Engine:
         sensitivity: Sensitivity | None = None,
         replaces: Sequence[str] = (),
         all_branches: bool = False,
-        tier: TrustTier | None = None,
         headline: str = "",
     ) -> tuple[Change, ...]:
         """Store one statement.
@@ -718,7 +688,6 @@ class Engine:
             sensitivity: where it may appear; None = `project`. `session` without `session` = the one at work in `cwd`.
             replaces: ids of memories that it replaces: those of equal or lower trust end, of the others the user is asked.
             all_branches: whether it holds on all branches even if an unmerged one is checked out.
-            tier: old, for this release only: another than `USER` stands for `speaker=Speaker.AGENT`.
             headline: what an index shows of it, at most 60 characters; "" = made from the words. An agent's is kept only where it claims no
                 more than the statement; see `user_words.fair_headline`.
 
@@ -728,7 +697,7 @@ class Engine:
             RefusedByRedaction: if only a secret was left.
             RefusedByTrust: if an agent states something where nothing is noted; see `refuse_note`.
         """
-        speaker, tier = _speaker_of_tier(tier, speaker), TrustTier.USER
+        tier = TrustTier.USER
         if speaker is Speaker.AGENT:
             self.refuse_note(cwd, session)
             tier, pinned = TrustTier.IMPORT, False

@@ -22,7 +22,6 @@ from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, path_sco
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store
 from tacit.reading.languages import check_language, language_of
-from tacit.session.former_projects import former_id
 from tacit.session.projects import (
     git_at,
     identify_project,
@@ -43,10 +42,6 @@ LANGUAGE_SHARE = 0.1
 MOST_LISTED = 500
 FIRST_LOOK_S = 0.3
 """How long git may take to list a project's files while somebody waits."""
-FORMER_SESSIONS = 1_000
-"""So many of the newest sessions are asked in which folders an earlier version worked."""
-SEVERAL = "several"
-"""Key of a project under whose id an earlier version kept what now are several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,22 +49,19 @@ class Related:
     """Memories that a folder does not see and may belong to it.
 
     Args:
-        project: whose they are.
-        former: True: an earlier version kept them for several projects under one name; False: the git remote is the same, or the first
-            commit, and the folder of the project is gone.
+        project: whose they are: the git remote is the same, or the first commit, and the folder of the project is gone.
         declined: the user said that they are not this folder's.
         text: what the user is told, one or two sentences.
     """
 
     project: ProjectRecord
-    former: bool
     declined: bool
     text: str
 
     @property
     def moved(self) -> bool:
         """Whether the folder of the project is gone, and this may be the same repository."""
-        return not self.former and not self.project.remote
+        return not self.project.remote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +88,6 @@ class Projects:
         self._writing = RLock()
         self.branches = Branches(store=store, clock=clock)
         self._found: dict[str, tuple[float, Membership]] = {}
-        self._former_roots: dict[str, set[str]] | None = None
         self._real: dict[str, tuple[float, str]] = {}
         self._languages: dict[str, tuple[str, ...]] = {}
         self._first_commits: dict[str, frozenset[str]] = {}
@@ -141,7 +132,6 @@ class Projects:
         if is_user_folder(cwd):
             return Membership(project=self._stored(identified.id) or identified, folder="")
         projects = {project.id: project for project in self._store.projects()}
-        former = self._settle_former(identified, projects)
         folder = identified.folders[0]
         same_remote = [
             project for project in projects.values() if identified.remote and project.key == identified.key
@@ -170,9 +160,7 @@ class Projects:
             key=identified.key,
             folders=_with(mine.folders, folder),
         )
-        former = [earlier for earlier in former if earlier.id not in (project.id, *project.links)]
-        related = [_related(other, folder, former=other in former) for other in (*elsewhere, *former)]
-        related += [_related(other, folder) for other in self._moved_to(project, projects)]
+        related = [_related(other, folder) for other in (*elsewhere, *self._moved_to(project, projects))]
         return Membership(project=project, folder=folder, related=tuple(related))
 
     def _moved_to(self, project: ProjectRecord, projects: Mapping[str, ProjectRecord]) -> list[ProjectRecord]:
@@ -210,65 +198,6 @@ class Projects:
         if not ROOT_COMMITS.read(self._store, project.id) and (commits := self._commits_of(project.root)):
             ROOT_COMMITS.write(self._store, tuple(sorted(commits)), project.id)
 
-    def _settle_former(
-        self, identified: ProjectRecord, projects: dict[str, ProjectRecord]
-    ) -> list[ProjectRecord]:
-        """Give projects of an earlier version their key; return those that may hold memories of `identified` and of others.
-
-        Where all folders known of such a project are one project today, it is that one and keeps its id.
-        """
-        waiting = [project for project in projects.values() if project.key in ("", SEVERAL)]
-        if not waiting:
-            return []
-        ids = {
-            identified.id,
-            identify_project(identified.root, by_remote=False).id,
-            former_id(Path(identified.root)),
-        }
-        unsettled: list[ProjectRecord] = []
-        for project in waiting:
-            if project.id not in ids:
-                continue
-            if project.root and not project.key:
-                projects[project.id] = self._settled(project)
-            if projects[project.id].key in ("", SEVERAL):
-                unsettled.append(projects[project.id])
-        return unsettled
-
-    def _settled(self, project: ProjectRecord) -> ProjectRecord:
-        """`project` with the key that its folders have today, stored; as it was where none of them is left."""
-        project_folders: dict[str, set[str]] = {}
-        remote = ""
-        for root in sorted({project.root, *self._roots_before().get(project.id, ())}):
-            if not Path(root).is_dir():
-                continue
-            today, own_project = identify_project(root), identify_project(root, by_remote=False)
-            if project.id == own_project.id:
-                today = own_project
-            elif project.id not in (today.id, former_id(Path(today.root))):
-                continue
-            project_folders.setdefault(today.key, set()).update(today.folders)
-            remote = today.remote
-        if not project_folders:
-            return project
-        folders = tuple(sorted(set[str]().union(*project_folders.values())))
-        if len(project_folders) == 1:
-            settled = replace(project, key=next(iter(project_folders)), remote=remote, folders=folders)
-        else:
-            settled = replace(project, key=SEVERAL, folders=folders)
-        self._store.put_project(settled)
-        return settled
-
-    def _roots_before(self) -> dict[str, set[str]]:
-        """The folders in which sessions ran, by project."""
-        with self._lock:
-            if self._former_roots is None:
-                self._former_roots = {}
-                for state in self._store.list_sessions(limit=FORMER_SESSIONS):
-                    if state.project_root:
-                        self._former_roots.setdefault(state.project_id, set()).add(state.project_root)
-            return self._former_roots
-
     def unanswered(self, cwd: str) -> str:
         """What the user has not answered of memories that may belong to the project of `cwd`; "" = nothing."""
         membership = self.membership(cwd) if cwd else None
@@ -303,19 +232,14 @@ class Projects:
                 )
             for related in membership.related:
                 record = replace(related.project, apart=_without(related.project.apart, membership.folder))
-                if not related.former:
-                    own_project = self._stored(membership.project.id)
-                    links = _with(record.links, own_project.id) if own_project else record.links
-                    folders = _with(() if related.moved else record.folders, membership.folder)
-                    record = replace(record, folders=folders, links=links)
+                own_project = self._stored(membership.project.id)
+                links = _with(record.links, own_project.id) if own_project else record.links
+                folders = _with(() if related.moved else record.folders, membership.folder)
+                record = replace(record, folders=folders, links=links)
                 if related.moved:  # from now on it is known by its new place, and the old one is free
                     here = membership.project
                     record = replace(record, key=here.key, name=here.name, root=here.root, remote=here.remote)
                 self._put(record)
-            for related in membership.related:
-                if related.former:
-                    project = self._resolve(cwd).project
-                    self._put(replace(project, links=_with(project.links, related.project.id)))
             return self._resolve(cwd)
 
     def separate(self, cwd: str) -> Membership:
@@ -506,18 +430,16 @@ def _is_unclaimed(project: ProjectRecord, identified: ProjectRecord) -> bool:
     return project.id == identified.id or bool(project.remote and project.remote == identified.remote)
 
 
-def _related(project: ProjectRecord, folder: str, *, former: bool = False) -> Related:
+def _related(project: ProjectRecord, folder: str) -> Related:
     other_folders = [name for name in project.folders or (project.root,) if name not in ("", folder)]
     places = (
         ", ".join(other_folders[:3]) + (" and others" if len(other_folders) > 3 else "")
     ) or project.name
-    if former:
-        text = f"An earlier version kept the memories of this folder and of {places} under one name; this folder does not see them."
-    elif not project.remote:
+    if not project.remote:
         text = f"This folder may be {places}, renamed: it has the same first commit, and {places} is gone. It does not see the memories."
     else:
         text = f"This folder has the same git remote as {places} ({project.remote}), whose memories it does not see."
     text += (
         " `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
     )
-    return Related(project=project, former=former, declined=folder in project.apart, text=text)
+    return Related(project=project, declined=folder in project.apart, text=text)

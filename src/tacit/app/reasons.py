@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.evidence import PINNED
 from tacit.model.note import Note, NoteCause
+from tacit.model.situation import Situation
 from tacit.model.trace import (
     Decider,
     Drop,
@@ -22,6 +24,45 @@ from tacit.model.trace import (
 )
 from tacit.state.captured import Outcome
 from tacit.state.counted import RequestRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownDrop(Drop):
+    """Why a stage let a memory go, as it is shown: `reason` = `why` in words."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownStage(StageRecord):
+    """The record of a stage, as it is shown: `notes` = its facts and losses in words."""
+
+    drops: tuple[ShownDrop, ...] = ()
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSituation(Situation):
+    """What the agent is about to do, as it is shown: `why` = the reasons of the reading in words."""
+
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTrace(Trace):
+    """The record of a recall, as it is shown: `silence` = why nothing was injected, in words; empty where something was."""
+
+    situation: ShownSituation
+    stages: tuple[ShownStage, ...]
+    silence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRequest(RequestRecord):
+    """A request to a model, as it is shown: `dropped` = `causes` in words."""
+
+    dropped: tuple[str, ...]
+
 
 _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     DropCause.NOTHING_COMING: lambda _: "no action is coming",
@@ -123,19 +164,14 @@ _CAUSE_TEXTS: dict[str, str] = {
 """A cause for counts of many recalls, where the fields of `SilenceReason` differ."""
 
 
-def cause_text(cause: str | None) -> str:
-    """A cause of silence in words; None = recorded before causes were kept. One of a later version stays as it is."""
-    if cause is None:
-        return "recorded by an earlier version, which did not keep the cause"
+def cause_text(cause: str) -> str:
+    """A cause of silence in words. One of a later version stays as it is."""
     return _CAUSE_TEXTS.get(cause, cause)
 
 
 def silence_text(trace: Trace) -> str:
-    """Why nothing was injected, in words: those of the record where it was stored before reasons were values.
-
-    Empty where something was.
-    """
-    return silence_reason_text(trace.why) if trace.why is not None else trace.silence
+    """Why nothing was injected, in words; empty where something was."""
+    return silence_reason_text(trace.why) if trace.why is not None else ""
 
 
 def silence_reason_text(why: SilenceReason) -> str:
@@ -223,7 +259,6 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
     ChangeCause.BRANCH_RENAMED: lambda why: f"the branch {' was renamed to '.join(why.terms)}",
     ChangeCause.HOLDS_ON_ALL: lambda _: "you let it hold on all branches",
     ChangeCause.READ_OFF: lambda why: f"read off {_first(why.terms)}",
-    ChangeCause.RELEASED: lambda why: f"read off {_first(why.terms)}, for answers on demand",
     ChangeCause.CONFIRMED_IN_FILE: lambda why: f"confirmed in {_first(why.terms)}",
     ChangeCause.CHANGED_IN_FILE: lambda why: f"changed in {_first(why.terms)}",
     ChangeCause.CHANGED_BY_OTHERS: lambda why: f"somebody else changed it in {_first(why.terms)}",
@@ -292,24 +327,19 @@ def change_text(why: ChangeReason) -> str:
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """Why a statement of a session was not stored, in words."""
-    return change_text(outcome.why) if outcome.why is not None else outcome.reason
+    """Why a statement of a session was not stored, in words; empty where it was."""
+    return change_text(outcome.why) if outcome.why is not None else ""
 
 
-def request_in_words(request: RequestRecord) -> RequestRecord:
+def request_in_words(request: RequestRecord) -> ShownRequest:
     """A request to a model as it is shown: with the words for why statements of its answer were not believed."""
     words = (change_text(ChangeReason(cause=cause)) for cause in request.causes)
-    return replace(request, dropped=(*request.dropped, *words))
+    return ShownRequest(**_fields(request), dropped=tuple(words))
 
 
 def reason_text(why: DropReason) -> str:
     """A reason in words."""
     return _TEXTS[why.cause](why)
-
-
-def drop_text(drop: Drop) -> str:
-    """Why a memory was dropped, in words: those of the record where it was stored before reasons were values."""
-    return reason_text(drop.why) if drop.why is not None else drop.reason
 
 
 def loss_text(loss: Loss) -> str:
@@ -385,14 +415,15 @@ def note_text(note: Note) -> str:
     return _NOTE_TEXTS[note.cause](note)
 
 
-def in_words(trace: Trace) -> Trace:
+def in_words(trace: Trace) -> ShownTrace:
     """`trace` with every reason in words, and its losses among the notes, as it is shown."""
     stages = [_stage_in_words(stage) for stage in trace.stages]
     silence = silence_text(trace)
     if trace.why is not None and stages:  # the stage where the recall ended says why it did
         stages[-1] = replace(stages[-1], notes=(*stages[-1].notes, silence))
-    situation = replace(trace.situation, why=(*trace.situation.why, *map(note_text, trace.situation.notes)))
-    return replace(trace, silence=silence, stages=tuple(stages), situation=situation)
+    situation = ShownSituation(**_fields(trace.situation), why=tuple(map(note_text, trace.situation.notes)))
+    others = _fields(trace, but=("stages", "situation"))
+    return ShownTrace(**others, stages=tuple(stages), situation=situation, silence=silence)
 
 
 def summary_text(trace: Trace) -> str:
@@ -412,11 +443,14 @@ def summary_text(trace: Trace) -> str:
     return f"{memories}, {index}" if index else memories
 
 
-def _stage_in_words(stage: StageRecord) -> StageRecord:
-    drops = tuple(replace(drop, reason=drop_text(drop)) for drop in stage.drops)
-    return replace(
-        stage, drops=drops, notes=(*stage.notes, *map(note_text, stage.facts), *map(loss_text, stage.losses))
-    )
+def _stage_in_words(stage: StageRecord) -> ShownStage:
+    drops = tuple(ShownDrop(**_fields(drop), reason=reason_text(drop.why)) for drop in stage.drops)
+    notes = (*map(note_text, stage.facts), *map(loss_text, stage.losses))
+    return ShownStage(**_fields(stage, but=("drops",)), drops=drops, notes=notes)
+
+
+def _fields(value: Any, *, but: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in but}
 
 
 def _compared(why: DropReason) -> str:

@@ -199,7 +199,6 @@ def clean_trace(trace: Trace, clean: Clean, *, raw_texts: Iterable[str] = (), pr
         situation=clean_situation(trace.situation, clean, lost=lost),
         stages=tuple(_clean_stage(stage, clean, lost) for stage in trace.stages),
         candidates=tuple(_clean_candidate(candidate, clean) for candidate in trace.candidates),
-        silence=clean(trace.silence),
         why=replace(trace.why, detail=clean(trace.why.detail)) if trace.why else None,
         block="\n".join(clean(line) for line in trace.block.split("\n")),
     )
@@ -240,7 +239,6 @@ def clean_situation(
         objects=kept(situation.objects),
         paths=kept(situation.paths),
         commands=kept(situation.commands),
-        why=kept(situation.why),
         notes=tuple(
             replace(note, detail=clean(lost.without(note.detail)))
             for note in situation.notes
@@ -250,13 +248,9 @@ def clean_situation(
 
 
 def _clean_stage(stage: StageRecord, clean: Clean, lost: RedactedWords) -> StageRecord:
-    drops = tuple(
-        replace(drop, reason=clean(lost.without(drop.reason))) if drop.reason else drop
-        for drop in stage.drops
-    )
     losses = tuple(replace(loss, detail=clean(lost.without(loss.detail))) for loss in stage.losses)
     facts = tuple(replace(fact, detail=clean(lost.without(fact.detail))) for fact in stage.facts)
-    return replace(stage, notes=_all(lost.clean(stage.notes), clean), drops=drops, losses=losses, facts=facts)
+    return replace(stage, losses=losses, facts=facts)
 
 
 def _clean_failure(failure: PendingFailure, clean: Clean) -> PendingFailure:

@@ -685,7 +685,6 @@ class SignalHandler:
             text=signal.text[:240],
             situation=Situation(),
             stages=tuple(log.records),
-            cause=silence.cause,
             why=silence,
             took_ms=log.took_ms(),
         )
@@ -769,7 +768,7 @@ def _too_late(delivery: Delivery) -> Delivery:
     trace = delivery.trace
     if trace is not None:
         why = SilenceReason(cause=SilenceCause.LATE, detail="not_taken")
-        trace = replace(trace, injected=(), block="", tokens=0, cause=why.cause, why=why)
+        trace = replace(trace, injected=(), block="", tokens=0, why=why)
     return Delivery(block=Block(surface=delivery.block.surface), trace=trace, failure=delivery.failure)
 
 

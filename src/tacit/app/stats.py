@@ -129,7 +129,7 @@ def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> Engi
     listed = parts.store.list_traces(limit=RECENT_TRACES)
     # What the preset switches off was not asked: it is no recall, and its silence says nothing of the memory.
     traces = [trace for trace in listed if trace.cause is not SilenceCause.OFF_IN_PRESET]
-    silences = Counter((trace.surface, trace.cause) for trace in traces if trace.silent)
+    silences = Counter((trace.surface, trace.cause) for trace in traces if trace.cause is not None)
     return EngineStatus(
         version=__version__,
         home=str(parts.home.root),

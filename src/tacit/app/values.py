@@ -137,10 +137,10 @@ class NamingStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SilenceCount:
-    """How often a surface got nothing for one cause; None = recorded before causes were kept."""
+    """How often a surface got nothing for one cause."""
 
     surface: Surface
-    cause: SilenceCause | None
+    cause: SilenceCause
     count: int
 
 

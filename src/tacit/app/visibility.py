@@ -176,7 +176,7 @@ def _without(trace: Trace, hidden: frozenset[str]) -> Trace:
     )
     if was_injected and not visible.injected:
         cause = SilenceCause.NOT_RELEVANT if visible.candidates else SilenceCause.NOTHING_FOUND
-        visible = replace(visible, cause=cause, why=SilenceReason(cause=cause))
+        visible = replace(visible, why=SilenceReason(cause=cause))
     if was_injected and trace.surface is Surface.ON_DEMAND:
         visible = _without_question(visible)
     return visible
@@ -184,7 +184,7 @@ def _without(trace: Trace, hidden: frozenset[str]) -> Trace:
 
 def _without_question(trace: Trace) -> Trace:
     """A question that was asked by hand and answered with a hidden memory mostly says what that is about."""
-    stages = tuple(replace(stage, notes=(), facts=()) for stage in trace.stages)
+    stages = tuple(replace(stage, facts=()) for stage in trace.stages)
     return replace(trace, text="", situation=Situation(), asked=None, stages=stages)
 
 
@@ -193,7 +193,6 @@ def _stage_without(stage: StageRecord, hidden: frozenset[str]) -> StageRecord:
         stage,
         kept=tuple(name for name in stage.kept if name not in hidden),
         drops=tuple(_drop_without(drop, hidden) for drop in stage.drops if drop.memory_id not in hidden),
-        notes=stage.notes if stage.stage in _UNCOUNTED else (),
         facts=stage.facts if stage.stage in _UNCOUNTED else (),
     )
 
@@ -205,10 +204,7 @@ def _absence_without(absence: Absence | None, hidden: frozenset[str]) -> Absence
 
 
 def _drop_without(drop: Drop, hidden: frozenset[str]) -> Drop:
-    why = drop.why
-    if why is not None:
-        why = replace(why, detail=_unnamed(why.detail, hidden))
-    return replace(drop, why=why, reason=_unnamed(drop.reason, hidden))
+    return replace(drop, why=replace(drop.why, detail=_unnamed(drop.why.detail, hidden)))
 
 
 def _unnamed(text: str, hidden: frozenset[str]) -> str:

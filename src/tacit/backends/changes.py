@@ -114,7 +114,7 @@ def new_change_id(clock: Clock) -> str:
 
 
 def dated_change_id(at_ms: int) -> str:
-    """The id of a change that was stored before changes had ids: all that was written at one moment."""
+    """The id of an imported or salvaged change whose id is not known: all that was written at one moment."""
     return f"chg_{at_ms}"
 
 

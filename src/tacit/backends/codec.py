@@ -1,4 +1,4 @@
-"""Values to JSON text and back. In: frozen values, or text written by an earlier version. Out: the other one.
+"""Values to JSON text and back. In: frozen values, or their text. Out: the other one.
 
 Never changes a value, except that unstorable characters are replaced as `tacit.backends.text` says. What a later version
 has added to a value is left out when it is read; what an earlier one did not know takes its default.
@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tacit.backends.text import clean_text, clean_value
+from tacit.backends.text import clean_value
 from tacit.errors import StoreCorrupt
-from tacit.model.change_reason import ChangeCause, ChangeReason, from_stored_words
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory
 
 _T = TypeVar("_T")
@@ -54,14 +54,8 @@ def decode(kind: type[_T], text: str) -> _T:
         ) from error
 
 
-_VALUE = '{"cause":'
-"""How a reason begins that is stored as a value; others are words of an earlier version."""
-
-
 def encode_reason(reason: ChangeReason) -> str:
-    """Write why something was changed: as a value, or the very words that it was read from."""
-    if reason.cause is ChangeCause.STORED_WORDS and not reason.detail.startswith(_VALUE):
-        return clean_text(reason.detail)
+    """Write why something was changed, without its empty fields."""
     return encode(_without_empty(msgspec.to_builtins(clean_value(reason))))
 
 
@@ -76,12 +70,10 @@ def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
 
 def decode_reason(text: str) -> ChangeReason:
     """Read why something was changed; what is no value that is known here stays as it is, for people to read."""
-    if text.startswith(_VALUE):
-        try:
-            return _reader(ChangeReason).decode(text)
-        except msgspec.DecodeError:
-            return ChangeReason(cause=ChangeCause.STORED_WORDS, detail=text)
-    return from_stored_words(text)
+    try:
+        return _reader(ChangeReason).decode(text)
+    except msgspec.DecodeError:
+        return ChangeReason(cause=ChangeCause.STORED_WORDS, detail=text)
 
 
 def decode_memory(body: str, use_count: int, shown_count: int = 0) -> Memory:

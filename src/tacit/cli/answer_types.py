@@ -176,14 +176,6 @@ class Contrast(TypedDict):
     clear: bool
 
 
-class Drop(TypedDict):
-    """Why a stage let a memory go."""
-
-    memory_id: str
-    why: DropReason | None
-    reason: str
-
-
 class DropReason(TypedDict):
     """Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words."""
 
@@ -212,7 +204,6 @@ class EngineStatus(TypedDict):
     anticipation: NamingStatus | None
     judge: NamingStatus | None
     sync: SyncStatus | None
-    silence: list[tuple[str, int]]
 
 
 class ExtractorStatus(TypedDict):
@@ -359,11 +350,45 @@ class Series(TypedDict):
     marks: list[Mark]
 
 
+class ShownDrop(TypedDict):
+    """Why a stage let a memory go, as it is shown: `reason` = `why` in words."""
+
+    memory_id: str
+    why: DropReason
+    reason: str
+
+
+class ShownSituation(TypedDict):
+    """What the agent is about to do, as it is shown: `why` = the reasons of the reading in words."""
+
+    actions: list[tuple[str, float]]
+    objects: list[str]
+    paths: list[str]
+    languages: list[str]
+    commands: list[str]
+    accepted: bool
+    nothing_coming: bool
+    notes: list[Note]
+    why: list[str]
+
+
+class ShownStage(TypedDict):
+    """The record of a stage, as it is shown: `notes` = its facts and losses in words."""
+
+    stage: str
+    took_ms: float
+    kept: list[str]
+    drops: list[ShownDrop]
+    losses: list[Loss]
+    facts: list[Note]
+    notes: list[str]
+
+
 class SilenceCount(TypedDict):
-    """How often a surface got nothing for one cause; None = recorded before causes were kept."""
+    """How often a surface got nothing for one cause."""
 
     surface: Surface
-    cause: SilenceCause | None
+    cause: SilenceCause
     count: int
 
 
@@ -374,32 +399,6 @@ class SilenceReason(TypedDict):
     not_asked: NotAsked | None
     bound: float | None
     detail: str
-
-
-class Situation(TypedDict):
-    """What the agent is about to do, as read from a signal."""
-
-    actions: list[tuple[str, float]]
-    objects: list[str]
-    paths: list[str]
-    languages: list[str]
-    commands: list[str]
-    accepted: bool
-    nothing_coming: bool
-    why: list[str]
-    notes: list[Note]
-
-
-class StageRecord(TypedDict):
-    """The record of a stage."""
-
-    stage: str
-    took_ms: float
-    kept: list[str]
-    drops: list[Drop]
-    notes: list[str]
-    losses: list[Loss]
-    facts: list[Note]
 
 
 class Statistics(TypedDict):
@@ -480,21 +479,21 @@ class TraceView(TypedDict):
     at_ms: int
     preset: str
     text: str
-    situation: Situation
-    stages: list[StageRecord]
+    situation: ShownSituation
+    stages: list[ShownStage]
     candidates: list[TracedCandidate]
     injected: list[str]
-    silence: str
     threshold: float
     block: str
     tokens: int
     budget_tokens: int
     took_ms: float
     project_id: str
-    cause: SilenceCause | None
     asked: AskedWith | None
     why: SilenceReason | None
     decider: Decider | None
+    silence: str
+    cause: SilenceCause | None
     stats: InjectionStats
     summary: str
 

@@ -49,8 +49,9 @@ def get(
 ) -> None:
     """Print the effective values in this folder: of one setting, of a section, or of everything."""
     from tacit.cli.terminal.output import print_json, print_line
+    from tacit.config.design_names import own_key
 
-    key = _current_name(key)
+    key = own_key(key)
     report = _report(cwd, agent, warn=not as_json)
     selected = _below(report, key)
     if as_json:
@@ -83,26 +84,22 @@ def set_(
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.describe import describe_settings
+    from tacit.config.design_names import own_key
     from tacit.config.fields import unknown_setting
     from tacit.config.overrides import file_of, reset_values, set_values
-    from tacit.config.renamed import RENAMED
 
-    old, key = key, _current_name(key)
+    key = own_key(key)
     about = describe_settings().get(key)
     if about is None and not key.startswith("kinds."):
         raise unknown_setting(key, "settings")
     place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
     converted = _value(about, value)
-    if old in RENAMED and converted is not None:
-        converted = RENAMED[old].convert(converted)
     home = current_context().home
     notes = ()
     if converted is None and (about is None or not about.nullable):
         reset_values(home, place, key=key)
     else:
         notes = set_values(home, place, {key: converted})
-    if old in RENAMED:
-        reset_values(home, place, key=old)
     report = _report(cwd, agent)
     origins = report.origins.get(key, ())
     if not notes:
@@ -130,9 +127,10 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
     """Show the value of every layer, and which layer won."""
     from tacit.cli.terminal.output import print_json, print_line, print_rows
     from tacit.config.describe import describe_settings
+    from tacit.config.design_names import own_key
     from tacit.config.layers import LayerName
 
-    key = _current_name(key)
+    key = own_key(key)
     report = _report(cwd, agent, warn=not as_json)
     origins = report.explain(key)
     about = describe_settings()[key]
@@ -194,13 +192,14 @@ def reset(
     """Reset a value. The layer below takes effect at once."""
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
+    from tacit.config.design_names import own_key
     from tacit.config.fields import nearest_key, unknown_setting
     from tacit.config.overrides import reset_values
     from tacit.errors import InvalidInput
 
     if bool(key) == everything:
         raise InvalidInput("Name a setting, or use --all.", hint="`tacit config diff` lists what is set.")
-    old, key = key, _current_name(key)
+    old, key = key, own_key(key)
     if key and nearest_key(key) != key and not _known(key):
         raise unknown_setting(key, "settings")
     place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
@@ -317,20 +316,6 @@ def _below(report: SettingsReport, key: str) -> dict[str, tuple[Origin, ...]]:
     if not selected and key != "kinds":
         raise unknown_setting(key, "settings")
     return selected
-
-
-def _current_name(key: str) -> str:
-    """The name that `key` has now, with a warning where it is an old one; for a name of a preset's design, the setting meant."""
-    from tacit.cli.terminal.output import print_warning
-    from tacit.config.design_names import own_key
-    from tacit.config.renamed import RENAMED
-
-    key = own_key(key)
-    renamed = RENAMED.get(key)
-    if renamed is None:
-        return key
-    print_warning(f"`{key}` is now called `{renamed.new}`. The old name still works in this release.")
-    return renamed.new
 
 
 def _known(key: str) -> bool:

@@ -392,7 +392,7 @@ def _settle_related(folder: str) -> str:
 
 
 def join(yes: Yes = False, cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Share memories with another folder of the same git remote, or with the memories that an earlier version kept for this one."""
+    """Share memories with another folder of the same git remote, or take over the memories of the folder that this one was before it was renamed."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line

@@ -18,7 +18,6 @@ from pydantic.fields import FieldInfo
 
 from tacit.config.design_names import DESIGN_ROOTS, note_on, settings_called, with_own_names
 from tacit.config.plugins import plugin_group
-from tacit.config.renamed import RENAMED
 from tacit.config.settings import KindSettings, Settings
 from tacit.errors import InvalidSetting, TacitError, UnknownSetting
 from tacit.model.kinds import BUILTIN
@@ -51,11 +50,10 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedLayer:
-    """One layer after its check: what is valid, what is wrong with the rest, and what has a new name, by dotted key."""
+    """One layer after its check: what is valid, and what is wrong with the rest, by dotted key."""
 
     values: Flat
     problems: tuple[tuple[str, TacitError], ...] = ()
-    notes: tuple[tuple[str, TacitError], ...] = ()
 
 
 @cache
@@ -84,7 +82,6 @@ def check_layer(
     """
     problems: list[tuple[str, TacitError]] = []
     cleaned = _clean(with_own_names(values), Settings, "", place, problems)
-    cleaned, notes = _with_new_names(cleaned, place)
     if from_text:
         cleaned = _from_text(cleaned)
     while True:
@@ -98,7 +95,7 @@ def check_layer(
                 cleaned.pop(key, None)
             continue
         valid = {key: _value_at(checked, key) for key in cleaned}
-        return CheckedLayer(values=valid, problems=tuple(problems), notes=notes)
+        return CheckedLayer(values=valid, problems=tuple(problems))
 
 
 def build(values: Mapping[str, object]) -> Settings:
@@ -145,8 +142,6 @@ def unknown_setting(key: str, place: str) -> UnknownSetting:
 
 def nearest_key(key: str) -> str:
     """The existing dotted name or section nearest to `key`, or the empty string."""
-    if key in RENAMED:
-        return RENAMED[key].new
     keys = list(settings_by_key())
     sections = sorted({name.rpartition(".")[0] for name in keys if "." in name} | {"kinds"})
     ending = [name for name in (*sections, *keys) if name.endswith(f".{key}")]
@@ -188,9 +183,6 @@ def _clean(
     for name, value in values.items():
         key = f"{prefix}{name}"
         field = model.model_fields.get(str(name))
-        if field is None and key in RENAMED:
-            flat[key] = value
-            continue
         if field is None:
             problems.append((key, unknown_setting(key, place(key))))
             continue
@@ -214,34 +206,6 @@ def _clean(
         else:
             flat.update(_clean_kinds(cast(Mapping[str, object], value), place, problems))
     return flat
-
-
-def _with_new_names(
-    flat: Flat, place: Callable[[str], str]
-) -> tuple[Flat, tuple[tuple[str, TacitError], ...]]:
-    """`flat` with the successors of renamed settings, and a note for each; a value under the new name goes before one under the old."""
-    successors: Flat = {}
-    notes: list[tuple[str, TacitError]] = []
-    for key in [key for key in flat if key in RENAMED]:
-        renamed = RENAMED[key]
-        value = successors[renamed.new] = renamed.convert(flat[key])
-        ignored = renamed.new in flat
-        effect = (
-            "It is ignored, because the new one is set, too" if ignored else "It still works in this release"
-        )
-        notes.append(
-            (
-                key,
-                UnknownSetting(
-                    f"{place(key)}: `{key}` is now called `{renamed.new}`. {effect}.",
-                    hint=f"Remove `{key}`."
-                    if ignored
-                    else f"Write `{renamed.new}` in its place, with the value {_shown(value)}.",
-                ),
-            )
-        )
-    current = {key: value for key, value in flat.items() if key not in RENAMED}
-    return {**successors, **current}, tuple(notes)
 
 
 def _clean_kinds(

@@ -78,7 +78,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsWarning:
-    """Something wrong with a setting that was left out. `note` = allowed, but without effect here, or under an old name."""
+    """Something wrong with a setting that was left out. `note` = allowed, but without effect here."""
 
     layer: LayerName
     key: str
@@ -186,7 +186,7 @@ def read_settings(
         from_text=True,
         guards_privacy=False,
     )
-    call = _call_layer(overrides or {}, reading)
+    call = _call_layer(overrides or {})
     above: dict[LayerName, CheckedLayer] = {
         "call": call, "environment": environment, "agent": agent_layer, "own_project": own, "user": user,
     }  # fmt: skip
@@ -269,8 +269,6 @@ class _Reading:
         guards_privacy: bool = True,
     ) -> CheckedLayer:
         checked = check_layer(values, place=place, from_text=from_text)
-        for key, error in checked.notes:
-            self.note(name, key, error, note=True)
         for key, error in (*checked.problems, *_preset_problem(checked, place)):
             self.note(name, key, error)
             if guards_privacy and get_close_matches(key.partition(".")[0], ("privacy", "capture")):
@@ -479,10 +477,8 @@ def _same_folder(name: str, root: Path | None) -> bool:
     return root is not None and Path(name).expanduser() == root
 
 
-def _call_layer(overrides: Mapping[str, object], reading: _Reading) -> CheckedLayer:
+def _call_layer(overrides: Mapping[str, object]) -> CheckedLayer:
     checked = check_layer(overrides, place=lambda _: "call")
-    for key, error in checked.notes:
-        reading.note("call", key, error, note=True)
     for _, error in (*checked.problems, *_preset_problem(checked, lambda _: "call")):
         raise error
     return checked

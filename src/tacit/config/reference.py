@@ -19,7 +19,6 @@ from tacit.config.fields import Setting, allowed_words, settings_by_key
 from tacit.config.layers import AGENT_SECTIONS
 from tacit.config.preset_files import preset_names
 from tacit.config.project_rules import ALLOWED
-from tacit.config.renamed import RENAMED
 from tacit.config.settings import KindSettings, Settings
 
 _INTRODUCTION = """\
@@ -95,15 +94,6 @@ kinds:
 |---|---|---|---|
 """
 
-_RENAMED = """\
-## Renamed settings
-
-These names still work in this release, with a warning that names the successor.
-
-| before | now | since |
-|---|---|---|
-"""
-
 _BOUNDS = {
     "lower": "lower only",
     "higher": "raise only",
@@ -135,9 +125,6 @@ def settings_page() -> str:
         for name, field in KindSettings.model_fields.items()
     ]
     sections.append(_KINDS + "\n".join(rows) + "\n")
-    if RENAMED:
-        renamed = [f"| `{row.old}` | `{row.new}` | {row.since} |" for row in RENAMED.values()]
-        sections.append(_RENAMED + "\n".join(renamed) + "\n")
     return "\n".join(sections)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.app.queries.agent_tools import AgentStats
-from tacit.app.reasons import drop_text, silence_text
+from tacit.app.reasons import reason_text, silence_text
 from tacit.model.changes import Change, Contradict, Retire, Skip, Supersede
 from tacit.model.memory import Memory, day
 from tacit.model.trace import Trace
@@ -196,7 +196,9 @@ def _recall(trace: Trace, memory_id: str) -> dict[str, Any]:
 def fates_of(trace: Trace) -> dict[str, str]:
     """What became of each memory that a recall looked at, in words."""
     dropped = {
-        drop.memory_id: f"{stage.stage}: {drop_text(drop)}" for stage in trace.stages for drop in stage.drops
+        drop.memory_id: f"{stage.stage}: {reason_text(drop.why)}"
+        for stage in trace.stages
+        for drop in stage.drops
     }
     return {**dropped, **dict.fromkeys(trace.injected, "handed over")}
 

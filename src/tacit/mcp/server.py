@@ -31,7 +31,7 @@ from tacit.config.settings import ToolSet
 from tacit.errors import TacitError
 from tacit.mcp.prompts import PROMPTS, Prompt, message
 from tacit.mcp.resources import RESOURCES, read
-from tacit.mcp.tools import BY_NAME, Tool, call, tools_of, unknown_tool
+from tacit.mcp.tools import BY_NAME, Tool, call, tools_of
 from tacit.session.answer_priority import wait_for_pending_answers
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
 
     async def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in BY_NAME:
-            raise MCPError(code=types.INVALID_PARAMS, message=unknown_tool(params.name))
+            raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name[:100]}")
         try:
             answer = await work(
                 context, lambda asker: call(engine, asker, params.name, params.arguments or {})

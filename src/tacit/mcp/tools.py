@@ -433,13 +433,6 @@ TOOLS: tuple[Tool, ...] = (
     ),
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}
-REMOVED = {"hook": "events come through the command hooks that `tacit install` writes"}
-"""Tools of the first release that cannot be kept, and what takes their place: what a tool says is no word of the user's."""
-
-
-def unknown_tool(name: str) -> str:
-    """The error for a name that no tool has, with the successor of a removed one."""
-    return f"Unknown tool: {name[:100]}" + (f" ({REMOVED[name]})" if name in REMOVED else "")
 
 
 def tools_of(name: ToolSet) -> tuple[Tool, ...]:

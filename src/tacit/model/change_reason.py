@@ -11,7 +11,7 @@ class ChangeCause(StrEnum):
     """Why something was changed or left out. What the fields of `ChangeReason` hold is said beside each cause."""
 
     STORED_WORDS = "stored_words"
-    """Stored before reasons were values, or by somebody else's program; `detail`: the words."""
+    """Written by another program or version; `detail`: the words."""
     HIDDEN = "hidden"
     """It names a memory that the caller may not see."""
 
@@ -101,7 +101,6 @@ class ChangeCause(StrEnum):
 
     READ_OFF = "read_off"
     """Here and below: what a file says; `terms`: its path."""
-    RELEASED = "released"
     """Read off a file and kept for answers on demand without a question."""
     CONFIRMED_IN_FILE = "confirmed_in_file"
     CHANGED_IN_FILE = "changed_in_file"
@@ -190,17 +189,3 @@ def joined(reasons: tuple[ChangeReason, ...]) -> ChangeReason:
     """Several reasons for one change, as one; there is at least one."""
     first, *more = reasons
     return replace(first, further=(*first.further, *more)) if more else first
-
-
-_EARLIER_WORDS = {
-    "accepted in review": ChangeCause.ACCEPTED,
-    "rejected in review": ChangeCause.REJECTED,
-    "kept in review": ChangeCause.KEPT,
-}
-"""What `undo` must know of changes that were stored in words."""
-
-
-def from_stored_words(words: str) -> ChangeReason:
-    """The reason of a change that was stored before reasons were values."""
-    cause = _EARLIER_WORDS.get(words)
-    return ChangeReason(cause=cause) if cause else ChangeReason(cause=ChangeCause.STORED_WORDS, detail=words)

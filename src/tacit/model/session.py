@@ -174,5 +174,5 @@ class SessionState:
 
     @property
     def folder(self) -> str:
-        """The folder whose project the session belongs to; a record of an earlier version knows only where it was last."""
+        """The folder whose project the session belongs to; where no hook told of its start, the one of its last event."""
         return self.started_in or self.cwd

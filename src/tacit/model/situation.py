@@ -20,8 +20,7 @@ class Situation:
         commands: commands about to run, or just named.
         accepted: the user accepted a proposal of the agent's last message.
         nothing_coming: no action follows (greeting, thanks, an empty prompt).
-        why: the reading in words: of an old record, or put in where a trace is shown; empty in the store.
-        notes: the reading as values.
+        notes: the reasons of the reading.
     """
 
     actions: tuple[tuple[str, float], ...] = ()
@@ -31,7 +30,6 @@ class Situation:
     commands: tuple[str, ...] = ()
     accepted: bool = False
     nothing_coming: bool = False
-    why: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
     def probability(self, action: str) -> float:

@@ -173,13 +173,11 @@ class Drop:
 
     Attributes:
         memory_id: the memory; "" = the whole signal.
-        why: the reason as a value; None = stored before reasons were values.
-        reason: the reason in words: of an old record, or put in where a trace is shown; "" in the store.
+        why: the reason.
     """
 
     memory_id: str
-    why: DropReason | None = None
-    reason: str = ""
+    why: DropReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,16 +204,14 @@ class StageRecord:
         took_ms: milliseconds.
         kept: ids of memories.
         drops: memories that it let go.
-        notes: facts in words: of an old record, or put in where a trace is shown; empty in the store.
         losses: what it had to do without.
-        facts: facts as values.
+        facts: what it noted.
     """
 
     stage: str
     took_ms: float
     kept: tuple[str, ...] = ()
     drops: tuple[Drop, ...] = ()
-    notes: tuple[str, ...] = ()
     losses: tuple[Loss, ...] = ()
     facts: tuple[Note, ...] = ()
 
@@ -281,17 +277,15 @@ class Trace:
         stages: in order, up to where it stopped.
         candidates: all of them, best first.
         injected: memory ids in the block, in order; empty = silence.
-        silence: why nothing was injected, in words: of an old record, or put in where a trace is shown; "" in the store.
         threshold: the gate's threshold on relevance for this surface.
         block: the exact text handed over.
         tokens: size of the block.
         budget_tokens: most it might have had.
         took_ms: from the arrival of the signal to the finished block; the sum of the stages.
-        project_id: where it was asked; empty = in no project, or stored before this was kept.
-        cause: the cause of `why`; None = something was injected, or stored before this was kept.
-        asked: what it was asked with, redacted; None = nothing but `text`, or stored before this was kept.
-        why: why nothing was injected, as a value; None = something was, or stored before reasons were values.
-        decider: who judged relevance; None = nothing was judged, or stored before this was kept.
+        project_id: where it was asked; empty = in no project.
+        asked: what it was asked with, redacted; None = nothing but `text`.
+        why: why nothing was injected; None = something was.
+        decider: who judged relevance; None = nothing was judged.
     """
 
     id: str
@@ -306,14 +300,12 @@ class Trace:
     stages: tuple[StageRecord, ...]
     candidates: tuple[TracedCandidate, ...] = ()
     injected: tuple[str, ...] = ()
-    silence: str = ""
     threshold: float = 0.0
     block: str = ""
     tokens: int = 0
     budget_tokens: int = 0
     took_ms: float = 0.0
     project_id: str = ""
-    cause: SilenceCause | None = None
     asked: AskedWith | None = None
     why: SilenceReason | None = None
     decider: Decider | None = None
@@ -326,4 +318,9 @@ class Trace:
     @property
     def silent(self) -> bool:
         """Whether the signal got nothing."""
-        return self.cause is not None or bool(self.silence)
+        return self.why is not None
+
+    @property
+    def cause(self) -> SilenceCause | None:
+        """The cause of `why`; None = something was injected."""
+        return self.why.cause if self.why else None

@@ -160,7 +160,7 @@ class ProjectRecord:
         root: where it was last worked in; "" = imported, nobody has worked in it here.
         remote: the repository that its git remote names, or "".
         links: projects whose memories it may read.
-        key: what it is known by, `remote:...` or `path:...`; "" = stored by an earlier version, or imported.
+        key: what it is known by, `remote:...` or `path:...`; "" = imported.
         folders: repositories on this machine that share it: the main folder of each.
         apart: folders of which the user said that they do not share it.
     """

@@ -150,7 +150,6 @@ def trace_of(state: RecallState, log: StageLog, trace_id: str) -> Trace:
         candidates=traced((*scored, *unsought), block, most=context.traced),
         injected=block.memory_ids,
         why=silence,
-        cause=silence.cause if silence else None,
         threshold=state.threshold,
         block=block.text,
         tokens=block.tokens,

@@ -228,16 +228,8 @@ def carried_start_pack(signal: Signal, state: SessionState) -> StartPack | None:
     """The start pack that stands in the context of a session that goes on; None where a whole one is due."""
     if not isinstance(signal, SessionStarted) or signal.source not in GOES_ON:
         return None
-    before = state.start_pack or _of_ledger(state)
+    before = state.start_pack
     return before if before is not None and before.epoch == state.epoch else None
-
-
-def _of_ledger(state: SessionState) -> StartPack | None:
-    """The last pack of a record that an earlier version wrote."""
-    shown = [exposure for exposure in state.ledger if exposure.surface in _START_SURFACES]
-    if not shown:
-        return None
-    return StartPack(epoch=shown[-1].epoch, at_ms=shown[-1].at_ms, surface=shown[-1].surface)
 
 
 def with_lost_start(

@@ -232,9 +232,8 @@ class Outcome:
         extractor: the language model that wrote it down, or "".
         turn: the user's prompt it belongs to; 0 = unknown.
         span: hash of the quoted words, or "".
-        reason: why it was dropped, in words: of a record from before reasons were values; "" in others.
         at_ms: when this was decided.
-        why: why it was dropped; None = it was not, or see `reason`.
+        why: why it was dropped; None = it was not.
     """
 
     fate: Fate
@@ -245,7 +244,6 @@ class Outcome:
     extractor: str = ""
     turn: int = 0
     span: str = ""
-    reason: str = ""
     at_ms: int = 0
     why: ChangeReason | None = None
 

@@ -158,7 +158,6 @@ class RequestRecord:
         tokens_in: input tokens; estimated where no answer says it.
         tokens_out: output tokens.
         kept: statements that passed the checks.
-        dropped: why each of the others did not, in words: of a record from before reasons were values, or put in where it is shown.
         error: why there is no usable answer; "" = there is one.
         causes: why each of the others did not.
     """
@@ -169,7 +168,6 @@ class RequestRecord:
     tokens_in: int = 0
     tokens_out: int = 0
     kept: int = 0
-    dropped: tuple[str, ...] = ()
     error: str = ""
     causes: tuple[ChangeCause, ...] = ()
 

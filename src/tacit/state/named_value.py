@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, TypeVar, TypeVarTuple, cast
+from typing import Generic, TypeVar, TypeVarTuple, cast
 
 import msgspec
 
@@ -55,25 +55,21 @@ class Codec(Generic[T]):
     empty: Callable[[], T]
 
 
-def as_json(
-    kind: type[T], *, empty: Callable[[], T] | None = None, upgrade: Callable[[Any], Any] | None = None
-) -> Codec[T]:
+def as_json(kind: type[T], *, empty: Callable[[], T] | None = None) -> Codec[T]:
     """A codec for values of the type `kind`.
 
     Args:
         kind: a dataclass, or a collection of some.
         empty: makes the value that stands for a missing text; None = `kind` itself does.
-        upgrade: makes today's form of what an earlier version wrote.
     """
 
     def read(text: str) -> T:
-        if upgrade is None:
-            try:
-                return msgspec.json.decode(text, type=kind, strict=False)
-            except msgspec.DecodeError:
-                pass  # Half of a surrogate pair: earlier versions wrote it as an escape, which only `json` reads.
-        raw = json.loads(text)
-        return msgspec.convert(upgrade(raw) if upgrade else raw, kind, strict=False)
+        try:
+            return msgspec.json.decode(text, type=kind, strict=False)
+        except (
+            msgspec.DecodeError
+        ):  # half of a surrogate pair is written as an escape, which only `json` reads
+            return msgspec.convert(json.loads(text), kind, strict=False)
 
     def write(value: T) -> str:
         try:

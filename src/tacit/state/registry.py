@@ -2,7 +2,7 @@
 
 In: keys, stored names. Out: declarations. A purge, a rescan, retention and `status` walk `DECLARED`. An export holds memories and what
 belongs to them, and no named value: they describe this home. A backup holds all of them. The names and forms stand in existing
-homes: a name never changes, and a form is read for as long as a home may hold it.
+homes: from the first release on, neither changes without an upgrade.
 """
 
 from __future__ import annotations
@@ -57,41 +57,6 @@ IMPORTED_FROM: KeyedBy[str] = KeyedBy(owner="home", parts=2)
 """A tool, the hash of a scope, and a number where one value does not hold all."""
 
 
-def _checkpoint(raw: dict[str, Any]) -> dict[str, Any]:
-    """Earlier versions counted commits without naming them, and kept failures of tools on files."""
-    work = raw["work"]
-    if isinstance(work["commits"], int):
-        work["commits"] = [f"#{number + 1}" for number in range(work["commits"])]
-    return {**raw, "failures": [failure for failure in raw["failures"] if not failure.get("path")]}
-
-
-def _pending(raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Earlier versions kept failures of tools on files, too."""
-    return [failure for failure in raw if not failure["failure"].get("path")]
-
-
-def _waiting(raw: dict[str, Any]) -> dict[str, Any]:
-    """Earlier versions wrote the session's key in two fields and the scope as a text."""
-    if "host" not in raw:
-        return raw
-    scope = Scope.parse(raw["scope"])
-    key = {"host": raw["host"], "session_id": raw["session_id"]}
-    return {**raw, "key": key, "scope": {"kind": scope.kind, "key": scope.key}}
-
-
-def _comparisons(raw: dict[str, Any]) -> dict[str, Any]:
-    """Earlier versions looked at the statements in the order of their times alone."""
-    return {"newest_ms": raw["seen"][0], **raw}
-
-
-def _salvage(text: str) -> Salvage:
-    """Earlier versions wrote the path alone."""
-    try:
-        return msgspec.json.decode(text, type=Salvage)
-    except msgspec.MsgspecError:
-        return Salvage(aside=text)
-
-
 _TEXT: Final = Codec(read=str, write=str, empty=str)
 _TEXTS: Final = as_json(tuple[str, ...])
 _TIME: Final = as_json(int)
@@ -114,7 +79,7 @@ COPIES: Final = NamedValue(
 DAMAGED_STORE: Final = NamedValue(
     prefix="damaged_store",
     keyed_by=HOME,
-    codec=Codec(read=_salvage, write=as_json(Salvage).write, empty=lambda: Salvage(aside="")),
+    codec=as_json(Salvage, empty=lambda: Salvage(aside="")),
     at_purge=AtPurge.KEEP,
     words=False,
 )
@@ -259,7 +224,7 @@ REJECTED: Final = NamedValue(
 PENDING: Final = NamedValue(
     prefix="capture/failures/",
     keyed_by=SCOPE,
-    codec=as_json(tuple[Pending, ...], upgrade=_pending),
+    codec=as_json(tuple[Pending, ...]),
     at_purge=AtPurge.DELETE,
     words=True,
     retention=Retention.AGE,
@@ -277,7 +242,7 @@ ITEM: Final = NamedValue(
 CHECKPOINT: Final = NamedValue(
     prefix="capture/session/",
     keyed_by=SESSION,
-    codec=as_json(Checkpoint, upgrade=_checkpoint),
+    codec=as_json(Checkpoint),
     at_purge=AtPurge.DELETE,
     words=True,
 )
@@ -312,7 +277,7 @@ REQUESTS_COUNTED: Final = NamedValue(
 WAITING: Final = NamedValue(
     prefix="capture/unread/",
     keyed_by=SESSION,
-    codec=as_json(PendingSession, upgrade=_waiting),
+    codec=as_json(PendingSession),
     at_purge=AtPurge.DELETE,
     words=True,
     retention=Retention.WORK,
@@ -375,7 +340,7 @@ JUDGE_SPENDING: Final = NamedValue(
 COMPARISONS: Final = NamedValue(
     prefix="capture/compare",
     keyed_by=HOME,
-    codec=as_json(ComparisonQueue, upgrade=_comparisons),
+    codec=as_json(ComparisonQueue),
     at_purge=AtPurge.KEEP,
     words=False,
 )

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from samples import memory_named
-from tacit.app.reasons import change_text
-from tacit.model.change_reason import ChangeCause, ChangeReason, from_stored_words
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, Relation, TrustTier
 from tacit.model.scope import Scope
@@ -129,28 +125,6 @@ def test_what_is_rejected_and_taken_back_can_be_learned_again(client, engine):
     assert engine.show(name).status == "quarantined"
 
 
-@pytest.mark.parametrize(("action", "words"), [("reject", "rejected in review"), ("keep", "kept in review")])
-def test_a_decision_that_was_stored_in_words_is_taken_back_as_one_of_today(client, engine, action, words):
-    scope = Scope.parse("project:shop")
-    old, new = waiting(6001, content=ALIKE[1], scope=scope), waiting(6002, content=ALIKE[0], scope=scope)
-    store = engine._parts.store
-    store.apply([Add(memory=old), Add(memory=new)])
-    store.relate([Relation(source_id=new.id, target_id=old.id, type="contradicts")])
-    done = client.post(f"/v1/review/{new.id}", json={"action": action}).json()
-    with closing(sqlite3.connect(engine._parts.home.database)) as database, database:
-        ids = "(SELECT number FROM memories WHERE id = ?)"
-        database.execute(
-            f"UPDATE versions SET reason = ? WHERE memory = {ids} AND change_id = ?",
-            (words, new.id, done["change_id"]),
-        )
-    (row,) = client.get(f"/v1/changes?change={done['change_id']}").json()["changes"]
-    assert (row["reason"], row["cause"]) == (words, {"reject": "rejected", "keep": "kept"}[action])
-    client.post("/v1/undo", json={"id": done["change_id"]})
-    (again,) = queue(client, scope="project:shop")["review"]
-    assert again["memory"]["id"] == new.id
-    assert store.get_value("capture/rejected/project:shop") is None
-
-
 UNLIKE = (
     "Acknowledge linter errors in modified files before you go on; ignoring them needs a reason.",
     "Short version names come from the tag, and files below vendor are ignored by the packager.",
@@ -170,19 +144,13 @@ def as_value(old_id: str) -> ChangeReason:
     )
 
 
-def in_stored_words(old_id: str) -> ChangeReason:
-    """The same as an earlier version stored it."""
-    return from_stored_words(change_text(as_value(old_id)))
-
-
-@pytest.mark.parametrize("reason", [as_value, in_stored_words])
 @pytest.mark.parametrize(("words", "alike"), [(UNLIKE, False), (ALIKE, True)])
-def test_the_reason_of_a_pair_names_in_words_what_would_be_replaced(client, engine, words, alike, reason):
+def test_the_reason_of_a_pair_names_in_words_what_would_be_replaced(client, engine, words, alike):
     scope = Scope.parse("project:shop")
     old = waiting(5001, content=words[1], scope=scope)
     new = waiting(5002, content=words[0], scope=scope)
     store = engine._parts.store
-    recorded = reason(old.id)
+    recorded = as_value(old.id)
     store.apply([Add(memory=old)])
     store.apply([Add(memory=new, reason=recorded)])
     store.relate([Relation(source_id=new.id, target_id=old.id, type="contradicts")])

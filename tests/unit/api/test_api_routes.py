@@ -31,7 +31,7 @@ from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.situation import Situation
-from tacit.model.trace import Drop, StageRecord, Trace
+from tacit.model.trace import Drop, DropCause, DropReason, StageRecord, Trace
 from tacit.ports.store import StoreStats
 from user_voice import client_of, spoken_by
 
@@ -46,7 +46,7 @@ def memory(number: int = 1, **more) -> Memory:
 TRACE = Trace(
     id="trc_1", session="claude-code/s", turn=2, epoch=0, surface=Surface.PROMPT, at_ms=5, preset="focused",
     text="words", situation=Situation(actions=(("commit", 0.8),)),
-    stages=(StageRecord(stage="guard", took_ms=0.5, drops=(Drop(memory_id="mem_2", reason="below threshold"),)),),
+    stages=(StageRecord(stage="guard", took_ms=0.5, drops=(Drop(memory_id="mem_2", why=DropReason(cause=DropCause.QUARANTINED)),)),),
     injected=("mem_0001",),
 )  # fmt: skip
 
@@ -281,7 +281,7 @@ def test_recall_answers_with_block_memories_and_trace(client, engine):
         "user",
         "project",
     )
-    assert body["trace"]["stages"][0]["drops"][0]["reason"] == "below threshold"
+    assert body["trace"]["stages"][0]["drops"][0]["reason"] == "quarantined"
 
 
 def test_context(client, engine):

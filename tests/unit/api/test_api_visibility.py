@@ -11,9 +11,10 @@ from tacit.app.visibility import HIDDEN_REASON, Visibility, first_rows
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Contradict
 from tacit.model.memory import Memory, Relation, Sensitivity, Speaker, TrustTier
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
-from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
+from tacit.model.trace import Drop, DropCause, DropReason, StageRecord, Trace, TracedCandidate
 from user_voice import client_of
 
 
@@ -104,9 +105,10 @@ def test_a_trace_reads_as_if_the_hidden_memory_had_not_been_there(engine: Engine
         id="trc_1", session="", turn=0, epoch=0, surface=Surface.ON_DEMAND, at_ms=5, preset="focused",
         text="what is statement 1", situation=Situation(objects=("statement 1",)), injected=(hidden.id,), block="- Statement 1", tokens=9,
         stages=(
-            StageRecord(stage="retrieve", took_ms=1, kept=(hidden.id, other.id), notes=("words 3",)),
+            StageRecord(stage="retrieve", took_ms=1, kept=(hidden.id, other.id), facts=(Note(cause=NoteCause.SPACE_ASKED, detail="words", count=3),)),
             StageRecord(stage="dedupe", took_ms=1, kept=(hidden.id,), drops=(
-                Drop(memory_id=other.id, reason=f"says what {hidden.id} says"), Drop(memory_id=third.id, reason="old"),
+                Drop(memory_id=other.id, why=DropReason(cause=DropCause.COPY, detail=hidden.id)),
+                Drop(memory_id=third.id, why=DropReason(cause=DropCause.TOO_OLD)),
             )),
         ),
         candidates=tuple(
@@ -118,9 +120,9 @@ def test_a_trace_reads_as_if_the_hidden_memory_had_not_been_there(engine: Engine
     (shown,) = Visibility(store, speaker=Speaker.AGENT).traces([trace])
     assert hidden.id not in repr(shown)
     assert "tatement 1" not in repr(shown)
-    assert "words 3" not in repr(shown)
+    assert shown.stages[0].facts == ()
     assert [one.memory_id for one in shown.candidates] == [other.id]
-    assert [drop.reason for drop in shown.stages[1].drops] == ["says what another memory says", "old"]
+    assert [drop.why.detail for drop in shown.stages[1].drops] == ["another memory", ""]
     assert (shown.injected, shown.tokens, shown.silent) == ((), 0, True)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tacit import Found, Recollection, Stored, Tacit
+from tacit import Recollection, Stored, Tacit
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
@@ -212,12 +212,6 @@ def test_wrong_calls_say_what_is_wrong(opened: Open) -> None:
     ):
         with pytest.raises(error):
             call()
-
-
-def test_the_old_name_of_the_content_works_with_a_warning() -> None:
-    found = Found(id="mem_1", kind="fact", content="x", relevance=1.0, scope="universal", tier="user", source="cli", created_at_ms=0)  # fmt: skip
-    with pytest.warns(DeprecationWarning, match="`content`"):
-        assert found.text == "x"
 
 
 def test_a_notebook_shows_values_as_tables_with_every_text_escaped(opened: Open) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
-from tacit.backends.sqlite.schema import SCHEMA_VERSION, migrate_one, schema_version
+from tacit.backends.sqlite.schema import MIGRATIONS, newest_version, schema_version
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt
 from tacit.ports.store import MemoryFilter
@@ -20,27 +21,30 @@ from tacit.providers.embedding import FakeEmbedder
 NOW_MS = 1_780_000_000_000
 
 
-def write_older_store(home: Home) -> None:
-    with contextlib.closing(sqlite3.connect(home.database, isolation_level=None)) as raw:
-        raw.execute("BEGIN")
-        for version in range(1, SCHEMA_VERSION):
-            migrate_one(raw, version)
+@pytest.fixture
+def older_home(tmp_path: Path) -> Iterator[Home]:
+    """A home whose store is of a schema before the newest."""
+    home = Home(tmp_path / "home")
+    with opened(home):
+        pass
+    with contextlib.closing(sqlite3.connect(home.database)) as raw:
         raw.execute("INSERT INTO named_values (name, value) VALUES ('older', 'kept')")
-        raw.execute("COMMIT")
+        raw.commit()
+    MIGRATIONS.append(lambda connection: None)
+    yield home
+    MIGRATIONS.pop()
 
 
 def opened(home: Home) -> contextlib.closing[Engine]:
     return contextlib.closing(open_engine(home.root, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder()))
 
 
-def test_a_backup_of_the_older_schema_is_made_before_the_migration(tmp_path: Path) -> None:
-    home = Home(tmp_path / "home")
-    home.ensure()
-    write_older_store(home)
+def test_a_backup_of_the_older_schema_is_made_before_the_migration(older_home: Home) -> None:
+    home = older_home
     with opened(home):
         pass
     (backup,) = home.automatic_backups()
-    for path, version in ((backup, SCHEMA_VERSION - 1), (home.database, SCHEMA_VERSION)):
+    for path, version in ((backup, newest_version() - 1), (home.database, newest_version())):
         with contextlib.closing(sqlite3.connect(path)) as raw:
             assert schema_version(raw) == version
             assert raw.execute("SELECT value FROM named_values WHERE name = 'older'").fetchone() == ("kept",)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tacit.app.projects import CACHE_MS, SEVERAL, Projects
+from tacit.app.projects import CACHE_MS, Projects
 from tacit.backends.memory import InMemoryStore
 from tacit.errors import InvalidInput
 from tacit.model.scope import project_scope
-from tacit.model.session import SessionKey, SessionState
 from tacit.ports.store import ProjectRecord
 from tacit.providers.clock import FakeClock
-from tacit.session.former_projects import former_id
 from tacit.session.projects import identify_project
 
 NOW_MS = 1_760_000_000_000
@@ -140,116 +137,6 @@ def test_an_imported_project_belongs_to_the_first_folder_that_has_its_name(tmp_p
     projects.register(imported)
     assert known(projects, one).id == imported.id
     assert known(projects, other).id != imported.id
-
-
-# --- homes of an earlier version, whose ids kept less of a remote
-
-
-def former_home(roots: Sequence[Path], *, last: Path | None = None) -> tuple[Projects, str]:
-    """A store as the earlier version left it after sessions in `roots`, which it took for one project; and that one's id."""
-    clock = FakeClock(now_ms=NOW_MS)
-    store = InMemoryStore(clock=clock)
-    ids = {former_id(root) for root in roots}
-    assert len(ids) == 1, "to the earlier version they were one project"
-    shared = ids.pop()
-    for number, root in enumerate(roots):
-        key = SessionKey(host="claude-code", session_id=f"s{number}")
-        store.save_session(SessionState(key=key, cwd=str(root), project_id=shared, project_root=str(root)))
-    store.put_project(ProjectRecord(id=shared, name="app", root=str(last or roots[-1]), remote="gone/by"))
-    return Projects(store=store, clock=clock), shared
-
-
-@pytest.mark.parametrize(
-    "remote",
-    [
-        SHOP,
-        "https://git.corp/Team/App.git",
-        "http://localhost:3000/team/app",
-        "alice@server:app.git",
-        "upstream.git",
-        "../bare.git",
-        "/srv/git/App.git",
-        "file:///srv/git/app",
-        "",
-    ],
-)
-def test_an_earlier_project_with_one_meaning_keeps_its_id_and_its_folders(
-    tmp_path: Path, remote: str
-) -> None:
-    one = repository(tmp_path / "one", remote)
-    projects, shared = former_home([one])
-    found = projects.membership(str(one))
-    assert (found.project.id, found.notice) == (shared, "")
-    assert known(projects, one).key == identify_project(one).key
-
-
-def test_two_clones_that_an_earlier_version_joined_stay_joined(tmp_path: Path) -> None:
-    one, other = repository(tmp_path / "one", SHOP), repository(tmp_path / "other", SAME_SHOP)
-    projects, shared = former_home([one, other])
-    assert {known(projects, one).id, known(projects, other).id} == {shared}
-    third = repository(tmp_path / "third", SHOP)
-    assert projects.membership(str(third)).project.id != shared
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("http://localhost:3000/team/app", "http://localhost:4000/team/app"),
-        ("http://localhost:3000/team/app", "http://localhost/team/app"),
-        ("alice@server:app.git", "bob@server:app.git"),
-        ("https://git.corp/Team/App.git", "https://git.corp/team/app"),
-        ("https://git.corp/team/app", "https://git.corp/Team/App.git"),
-        ("upstream.git", "upstream.git"),
-        ("github.com/corp/app", "git@github.com:corp/app.git"),
-        ("/srv/git/App.git", "/srv/git/app.git"),
-    ],
-)
-def test_an_earlier_project_that_is_several_now_is_shown_to_none_before_the_user_says_so(
-    tmp_path: Path, first: str, second: str
-) -> None:
-    one, other = repository(tmp_path / "one", first), repository(tmp_path / "other", second)
-    projects, shared = former_home([one, other])
-    ids = set[str]()
-    for folder in (one, other):
-        found = projects.membership(str(folder))
-        assert "tacit join" in found.notice
-        assert all(scope.project_id != shared for scope in projects.visible(found.project).scopes)
-        ids.add(known(projects, folder).id)
-    assert len(ids | {shared}) == 3
-
-    joined = projects.join(str(one))
-    assert joined.notice == ""
-    assert project_scope(shared) in projects.visible(known(projects, one)).scopes
-    assert projects.separate(str(other)).notice == ""
-    assert project_scope(shared) not in projects.visible(known(projects, other)).scopes
-    assert {project.key for project in projects_of(projects) if project.id == shared} == {SEVERAL}
-
-
-def projects_of(projects: Projects) -> tuple[ProjectRecord, ...]:
-    return projects._store.projects()  # pyright: ignore[reportPrivateUsage]
-
-
-def test_an_unpacked_archive_gets_no_part_of_an_earlier_project(tmp_path: Path) -> None:
-    """A `.git` file that an earlier version followed: the folder it led to keeps its memories only after a word."""
-    victim = repository(tmp_path / "victim")
-    evil = tmp_path / "evil"
-    evil.mkdir()
-    (evil / ".git").write_text(f"gitdir: {victim}/.git\n")
-    projects, shared = former_home([victim])
-    assert known(projects, victim).id == shared
-    found = projects.membership(str(evil))
-    assert found.project.id != shared
-    assert all(scope.project_id != shared for scope in projects.visible(found.project).scopes)
-
-
-def test_a_folder_that_moved_since_the_earlier_version_is_asked_about(tmp_path: Path) -> None:
-    moved = repository(tmp_path / "moved", "https://git.corp/Team/App.git")
-    projects, shared = former_home([moved], last=tmp_path / "gone")
-    store = projects._store  # pyright: ignore[reportPrivateUsage]
-    store.delete_session(SessionKey(host="claude-code", session_id="s0"))
-    assert projects.membership(str(moved)).project.id != shared
-    assert str(tmp_path / "gone") in projects.membership(str(moved)).notice
-    assert shared in projects.join(str(moved)).project.links
 
 
 def with_commit(folder: Path, words: str) -> Path:

@@ -23,6 +23,7 @@ from tacit.model.note import Note, NoteCause
 from tacit.model.situation import Situation
 from tacit.model.trace import (
     Decider,
+    Drop,
     DropCause,
     DropReason,
     NotAsked,
@@ -39,9 +40,9 @@ SILENCE_DETAILS = {SilenceCause.OFF_IN_PRESET, SilenceCause.OPTED_OUT, SilenceCa
 SILENCE_BOUNDS = {SilenceCause.CONTEXT_FULL}
 
 
-def trace(why: SilenceReason | None = None, silence: str = "") -> Trace:
+def trace(why: SilenceReason | None = None) -> Trace:
     stages = (StageRecord(stage="signal", took_ms=1.0), StageRecord(stage="deliver", took_ms=1.0))
-    return samples.trace(stages=stages, silence=silence, cause=why.cause if why else None, why=why)
+    return samples.trace(stages=stages, why=why)
 
 
 @pytest.mark.parametrize("cause", DropCause)
@@ -68,7 +69,7 @@ def test_every_signal_that_asks_for_nothing_has_words(kind: NotAsked) -> None:
 def test_no_two_causes_of_silence_read_alike() -> None:
     for texts in (
         [silence_text(trace(SilenceReason(cause=cause))) for cause in SilenceCause],
-        [cause_text(cause) for cause in (*SilenceCause, None)],
+        [cause_text(cause) for cause in SilenceCause],
     ):
         assert len(set(texts)) == len(texts)
     assert not {cause.value for cause in SilenceCause} & {cause_text(cause) for cause in SilenceCause}
@@ -84,11 +85,11 @@ def test_a_trace_that_is_shown_says_why_it_is_silent_and_where_it_ended() -> Non
     assert [stage.notes for stage in shown.stages] == [(), ("the session is muted",)]
 
 
-def test_an_old_trace_keeps_its_own_words() -> None:
-    old = trace(silence="said in an older way")
-    assert in_words(old) == old
-    assert old.silent
-    assert not trace().silent
+def test_a_trace_without_a_reason_is_not_silent() -> None:
+    assert in_words(trace()).silence == ""
+    assert (trace().silent, trace().cause) == (False, None)
+    muted = trace(SilenceReason(cause=SilenceCause.MUTED))
+    assert (muted.silent, muted.cause) == (True, SilenceCause.MUTED)
 
 
 NOTE_DETAILS = {
@@ -116,14 +117,14 @@ def test_everyone_who_decides_has_words(decider: Decider) -> None:
     assert decider_text(decider).strip()
 
 
-def test_a_trace_that_is_shown_has_its_facts_in_words_after_those_of_old_records() -> None:
+def test_a_trace_that_is_shown_has_its_facts_and_drops_in_words() -> None:
     read = Note(cause=NoteCause.SAYS, detail="commit")
-    stage = StageRecord(stage="query", took_ms=1.0, notes=("an old note",), facts=(read,))
-    shown = in_words(
-        replace(trace(), stages=(stage,), situation=Situation(why=("an old reason",), notes=(read,)))
-    )
-    assert shown.stages[0].notes == ("an old note", "says commit")
-    assert shown.situation.why == ("an old reason", "says commit")
+    drop = Drop(memory_id="mem_a", why=DropReason(cause=DropCause.QUARANTINED))
+    stage = StageRecord(stage="query", took_ms=1.0, facts=(read,), drops=(drop,))
+    shown = in_words(replace(trace(), stages=(stage,), situation=Situation(notes=(read,))))
+    assert shown.stages[0].notes == ("says commit",)
+    assert [one.reason for one in shown.stages[0].drops] == ["quarantined"]
+    assert shown.situation.why == ("says commit",)
 
 
 IDS, TERMS = ("mem_one", "mem_two"), ("term-one", "term-two")
@@ -143,7 +144,7 @@ HAS_TERMS = {
     for cause in ChangeCause
     if cause
     in (
-        "consolidated", "other_kind", "own_note", "lower_tier", "read_off", "released", "confirmed_in_file", "changed_in_file",
+        "consolidated", "other_kind", "own_note", "lower_tier", "read_off", "confirmed_in_file", "changed_in_file",
         "changed_by_others", "removed_from_file", "file_removed", "secret", "too_long", "tool_kind",
         "shared", "changed_by_team", "unshared", "team_left",
         "branch_merged", "branch_gone", "branch_back", "branch_renamed",
@@ -178,17 +179,12 @@ def test_what_stood_against_a_change_and_further_reasons_follow_its_words() -> N
     assert change_text(ChangeReason(cause=ChangeCause.UNDONE, further=(both,))) == f"undone: {said}"
 
 
-def test_why_a_statement_was_dropped_shows_old_words_and_new_values() -> None:
-    assert (
-        outcome_text(Outcome(fate="dropped", reason="longer than 2000 characters"))
-        == "longer than 2000 characters"
-    )
+def test_why_a_statement_was_dropped_is_told_in_words() -> None:
     why = ChangeReason(cause=ChangeCause.TOO_LONG, terms=("2000",))
     assert outcome_text(Outcome(fate="dropped", why=why)) == "longer than 2000 characters"
+    assert outcome_text(Outcome(fate="new")) == ""
 
 
-def test_a_request_shows_old_words_and_new_causes() -> None:
-    old = RequestRecord(dropped=("said in an older way",))
-    new = RequestRecord(causes=(ChangeCause.NOT_QUOTED,))
-    assert request_in_words(old).dropped == ("said in an older way",)
-    assert request_in_words(new).dropped == ("quotes what the message does not say",)
+def test_a_request_shows_its_causes_in_words() -> None:
+    asked = RequestRecord(causes=(ChangeCause.NOT_QUOTED,))
+    assert request_in_words(asked).dropped == ("quotes what the message does not say",)

@@ -1,4 +1,4 @@
-"""How the reason of a change is stored: as a value, with what earlier and later versions wrote."""
+"""How the reason of a change is stored: as a value, with what other versions wrote."""
 
 from __future__ import annotations
 
@@ -33,22 +33,10 @@ def test_only_what_is_there_is_written() -> None:
 
 
 @pytest.mark.parametrize("words", ["new", "", "removed from CLAUDE.md", "{not json", "undone: faded"])
-def test_words_of_an_earlier_version_stay_byte_for_byte(words: str) -> None:
+def test_what_is_no_value_stays_as_it_is_for_people(words: str) -> None:
     reason = decode_reason(words)
     assert (reason.cause, reason.detail) == (ChangeCause.STORED_WORDS, words)
-    assert encode_reason(reason) == words
-
-
-@pytest.mark.parametrize(
-    ("words", "cause"),
-    [
-        ("accepted in review", ChangeCause.ACCEPTED),
-        ("rejected in review", ChangeCause.REJECTED),
-        ("kept in review", ChangeCause.KEPT),
-    ],
-)
-def test_decisions_that_an_earlier_version_stored_are_known(words: str, cause: ChangeCause) -> None:
-    assert decode_reason(words) == ChangeReason(cause=cause)
+    assert decode_reason(encode_reason(reason)) == reason
 
 
 @pytest.mark.parametrize("text", ['{"cause":"from_the_future"}', '{"cause":"new"', '{"cause":7}'])
@@ -67,4 +55,4 @@ def test_unstorable_characters_are_replaced() -> None:
     said = ChangeReason(cause=ChangeCause.FORGOTTEN, detail="a\x00b\ud800c")
     assert decode_reason(encode_reason(said)).detail == "a\ufffdb\ufffdc"
     words = ChangeReason(cause=ChangeCause.STORED_WORDS, detail="a\x00b")
-    assert encode_reason(words) == "a\ufffdb"
+    assert decode_reason(encode_reason(words)).detail == "a\ufffdb"

@@ -195,28 +195,3 @@ def test_how_is_learned_follows_the_file_too(tacit):
     config(tacit, "reset", "--all")
     engine._parts.settings.look_again()
     assert engine._writing().capture._settings.enabled
-
-
-OLD, NEW = "capture.extractor.most_chars", "capture.extractor.tokens_per_session"
-
-
-def test_set_and_get_take_a_setting_under_its_old_name(tacit):
-    said = tacit("config", "set", OLD, "40000")
-    assert said.code == 0, said.err
-    assert f"`{OLD}` is now called `{NEW}`" in said.err
-    assert f"{NEW} = 10000" in said.out  # characters as tokens
-    assert "most_chars" not in tacit.place.home.config_file.read_text()
-    said = tacit("config", "get", OLD)
-    assert (said.out.strip(), said.code) == ("10000", 0)
-    assert NEW in said.err
-    assert tacit("config", "explain", OLD).out.startswith(f"{NEW} = 10000")
-
-
-def test_set_and_reset_take_the_old_name_out_of_the_file(tacit):
-    home = tacit.place.home
-    for command in (("set", OLD, "40000"), ("reset", OLD), ("reset", NEW)):
-        home.ensure()
-        home.config_file.write_text("capture:\n  extractor:\n    most_chars: 20000\n")
-        assert tacit("config", *command).code == 0
-        if command[1] == OLD:
-            assert "most_chars" not in home.config_file.read_text()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -54,43 +51,14 @@ def rewrite(path, old, new):
     path.write_text(text.replace(old, new))
 
 
-@pytest.fixture
-def first_release(tacit):
-    """The files that the first release wrote, commit 9f896ae; see scripts/make_home_9f896ae.py."""
-    folders = {"@FOLDER@/home": tacit.place.home.root, "@FOLDER@/user": tacit.place.user_home}
-    with zipfile.ZipFile(Path(__file__).parents[2] / "homes" / "home_9f896ae.zip") as archive:
-        for name in archive.namelist():
-            if not name.startswith(("home/bin/", "home/hosts/", "user/")):
-                continue
-            text = archive.read(name).decode().replace("@PYTHON@", sys.executable)
-            for mark, folder in folders.items():
-                text = text.replace(mark, str(folder))
-            file = folders[f"@FOLDER@/{name.partition('/')[0]}"] / name.partition("/")[2]
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, "utf-8")
-    tacit.place.home.root.chmod(0o700)
-    tacit.place.home.launcher.chmod(0o700)
-    return tacit
-
-
-def test_what_the_first_release_installed_is_named_and_renewed(first_release):
-    found = doctor(first_release)
-    written = {path: name for path, name in carriers(first_release).items() if path.exists()}
-    assert set(written.values()) == {"launcher", "claude-code", "opencode"}
-    for path, name in written.items():
-        assert f"{path} is stale: it carries no version" in found[name]["detail"], found[name]
-        assert "tacit install" in found[name]["advice"]
-    assert first_release("install", *HOSTS, "--yes").code == 0
-    assert {doctor(first_release)[name]["state"] for name in ("launcher", *HOSTS)} == {"ok"}
-
-
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        (f"tacit-install:{INSTALL_VERSION - 1}", "no version, as the first release wrote it"),
+        (f"tacit-install:{INSTALL_VERSION - 1}", f"version {INSTALL_VERSION - 1}"),
+        ("tacit-hand-made", "no version"),
         (f"tacit-install:{INSTALL_VERSION + 1}", f"version {INSTALL_VERSION + 1}"),
     ],
-    ids=["older", "newer"],
+    ids=["older", "none", "newer"],
 )
 def test_every_stale_file_is_named_and_renewed(installed, written, said):
     before = {path: path.read_text() for path in carriers(installed)}

@@ -11,15 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.app.wiring import open_engine
 from tacit.client.daemon_client import DaemonClient
-from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
-from tacit.model.scope import project_scope
-from tacit.model.session import SessionKey, SessionState
-from tacit.ports.store import ProjectRecord
-from tacit.providers.embedding import FakeEmbedder
-from tacit.session.former_projects import former_id
 from unit.daemon.place import Place
 from user_voice import as_user, at_terminal, user_token
 
@@ -192,53 +185,3 @@ def test_init_at_a_terminal_asks_once(place, tmp_path):
     assert "tacit join" not in place.start(no)
     code, shown = at_terminal(command, environ=place.environ, cwd=no)
     assert (code, "Share those" in shown) == (0, False)
-
-
-def write_former_home(home: Home, roots: list[Path], statement: str) -> str:
-    """Store a project as the earlier version did: one lossy id for all `roots`, and no key."""
-    ids = {former_id(root) for root in roots}
-    assert len(ids) == 1
-    shared = ids.pop()
-    engine = open_engine(home.root, embedder=FakeEmbedder())
-    store = engine._store
-    store.put_project(
-        ProjectRecord(id=shared, name="app", root=str(roots[-1]), remote="lossy/app", first_seen_ms=1)
-    )
-    for number, root in enumerate(roots):
-        key = SessionKey(host="claude-code", session_id=f"old{number}")
-        store.save_session(SessionState(key=key, cwd=str(root), project_id=shared, project_root=str(root)))
-    engine.remember(statement, scope=project_scope(shared))
-    engine.close()
-    return shared
-
-
-def test_a_home_of_an_earlier_version_keeps_what_is_clear_and_asks_about_the_rest(place, tmp_path):
-    clear = [
-        clone(tmp_path / "a", "https://git.corp/Team/Clear.git"),
-        clone(tmp_path / "b", "http://localhost:3000/team/clear"),
-        clone(tmp_path / "c", "upstream.git"),
-        clone(tmp_path / "d", "git@github.com:corp/clear.git"),
-        clone(tmp_path / "e"),
-    ]
-    for number, folder in enumerate(clear):
-        write_former_home(place.home, [folder], f"{SECRET}, track {number}")
-    one = clone(tmp_path / "one", "http://localhost:3000/team/app")
-    other = clone(tmp_path / "other", "http://localhost:4000/team/app")
-    write_former_home(place.home, [one, other], "The heron of the team app is shared")
-
-    for number, folder in enumerate(clear):
-        told = place.start(folder)
-        assert f"track {number}" in told, folder
-        assert "tacit join" not in told
-    for folder in (one, other):
-        told = place.start(folder)
-        assert "team app" not in told
-        assert "tacit join" in told
-        assert "tacit join" in place.tacit("status", cwd=folder).stdout
-    kept = place.tacit("list", "--all", cwd=one).stdout
-    assert "team app" in kept, "nothing is lost"
-    assert place.tacit("join", "--yes", cwd=one).returncode == 0
-    assert place.tacit("separate", cwd=other).returncode == 0
-    assert "team app" in place.start(one)
-    assert "team app" not in place.start(other)
-    assert "tacit join" not in place.tacit("status", cwd=other).stdout

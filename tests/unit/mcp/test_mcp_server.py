@@ -361,8 +361,6 @@ def test_a_client_of_the_sdk_gets_tools_resources_prompts_and_errors(desk):
             assert "Unknown kind" in str(wrong.content)
             with pytest.raises(MCPError, match="Unknown tool"):
                 await client.call_tool("memory_delete_everything", {})
-            with pytest.raises(MCPError, match=r"Unknown tool: hook .*tacit install"):
-                await client.call_tool("hook", {})  # the first release had it
             addresses = [str(one.uri) for one in (await client.list_resources()).resources]
             assert addresses == ["tacit://project/context", "tacit://preferences", "tacit://session/digest"]
             for address in addresses[:2]:

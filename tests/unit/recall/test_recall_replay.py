@@ -1,13 +1,20 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import samples
-from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, StageRecord, Trace, TracedCandidate
+from tacit.model.trace import (
+    Drop,
+    DropCause,
+    DropReason,
+    SilenceCause,
+    SilenceReason,
+    StageRecord,
+    Trace,
+    TracedCandidate,
+)
 from tacit.recall.finished.replay import in_shadow, replay, would_have
 
 
-def trace(*, injected: tuple[str, ...] = ("a",), silence: str = "") -> Trace:
+def trace(*, injected: tuple[str, ...] = ("a",), silent: SilenceCause | None = None) -> Trace:
     rows = (("a", 0.6), ("b", 0.4), ("c", 0.35), ("d", 0.3))
     below = {
         name: DropReason(cause=DropCause.BELOW_THRESHOLD, value=value, bound=0.5) for name, value in rows
@@ -25,9 +32,8 @@ def trace(*, injected: tuple[str, ...] = ("a",), silence: str = "") -> Trace:
         StageRecord(stage="guard", took_ms=0.0, drops=drops),
         StageRecord(stage="budget", took_ms=0.0, kept=("a",)),
     )
-    return samples.trace(
-        stages=stages, candidates=candidates, injected=injected, silence=silence, threshold=0.5
-    )
+    why = SilenceReason(cause=silent) if silent else None
+    return samples.trace(stages=stages, candidates=candidates, injected=injected, why=why, threshold=0.5)
 
 
 def test_a_lower_threshold_lets_in_what_it_alone_kept_out() -> None:
@@ -43,8 +49,8 @@ def test_a_higher_threshold_takes_away() -> None:
 
 
 def test_in_shadow_mode_it_says_what_would_have_been() -> None:
-    shadowed = replace(trace(injected=()), cause=SilenceCause.SHADOW)
+    shadowed = trace(injected=(), silent=SilenceCause.SHADOW)
     assert in_shadow(shadowed)
     assert would_have(shadowed) == ("a",)
     assert replay(shadowed, threshold=0.5, most=8).before == ("a",)
-    assert would_have(trace(injected=(), silence="no candidate passed the gate")) == ()
+    assert would_have(trace(injected=(), silent=SilenceCause.NOT_RELEVANT)) == ()

@@ -2173,7 +2173,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8hm0h7935x1txw",
+         *       "id": "mem_1m8k9ct796vfpg99",
          *       "team": "acme/core"
          *     }
          */
@@ -2675,7 +2675,7 @@ export interface components {
          * @description Why something was changed or left out. What the fields of `ChangeReason` hold is said beside each cause.
          * @enum {string}
          */
-        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "settled" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "quoted" | "own_note" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "neither_newer" | "branch_merged" | "branch_gone" | "branch_back" | "branch_renamed" | "holds_on_all" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "shared" | "changed_by_team" | "unshared" | "team_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
+        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "settled" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "quoted" | "own_note" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "neither_newer" | "branch_merged" | "branch_gone" | "branch_back" | "branch_renamed" | "holds_on_all" | "read_off" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "shared" | "changed_by_team" | "unshared" | "team_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
         /**
          * ChangeEntry
          * @description One version as it was written, and what stood before it; versions of one change share its id.
@@ -2973,7 +2973,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8hm0mrd6pgkskb",
+         *       "id": "req_1m8k9ddzvthhcakh",
          *       "decision": "accept"
          *     }
          */
@@ -3189,26 +3189,6 @@ export interface components {
          */
         Document: {
             [key: string]: unknown;
-        };
-        /**
-         * Drop
-         * @description Why a stage let a memory go.
-         *
-         *     Attributes:
-         *         memory_id: the memory; "" = the whole signal.
-         *         why: the reason as a value; None = stored before reasons were values.
-         *         reason: the reason in words: of an old record, or put in where a trace is shown; "" in the store.
-         */
-        Drop: {
-            /** Memory Id */
-            memory_id: string;
-            /** @default null */
-            why: components["schemas"]["DropReason"] | null;
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
         };
         /**
          * DropCause
@@ -3447,33 +3427,49 @@ export interface components {
             store: components["schemas"]["StoreStats"];
             /** Embedder */
             embedder: string;
-            /** Warnings */
-            warnings: string[];
-            /** Silences */
-            silences: components["schemas"]["SilenceCount"][];
-            /** Injections */
-            injections: number;
-            /** Recent */
-            recent: number;
-            /** Sessions Cached */
-            sessions_cached: number;
-            /** Recall Enabled */
-            recall_enabled: boolean;
-            /** Shadow */
-            shadow: boolean;
-            extractor: components["schemas"]["ExtractorStatus"] | null;
-            anticipation: components["schemas"]["NamingStatus"] | null;
-            judge: components["schemas"]["NamingStatus"] | null;
-            sync: components["schemas"]["SyncStatus"] | null;
             /**
-             * Silence
-             * @deprecated
-             * @description old, for this release only: `silences` in words
+             * Warnings
+             * @default []
              */
-            silence: [
-                string,
-                number
-            ][];
+            warnings: string[];
+            /**
+             * Silences
+             * @default []
+             */
+            silences: components["schemas"]["SilenceCount"][];
+            /**
+             * Injections
+             * @default 0
+             */
+            injections: number;
+            /**
+             * Recent
+             * @default 0
+             */
+            recent: number;
+            /**
+             * Sessions Cached
+             * @default 0
+             */
+            sessions_cached: number;
+            /**
+             * Recall Enabled
+             * @default true
+             */
+            recall_enabled: boolean;
+            /**
+             * Shadow
+             * @default false
+             */
+            shadow: boolean;
+            /** @default null */
+            extractor: components["schemas"]["ExtractorStatus"] | null;
+            /** @default null */
+            anticipation: components["schemas"]["NamingStatus"] | null;
+            /** @default null */
+            judge: components["schemas"]["NamingStatus"] | null;
+            /** @default null */
+            sync: components["schemas"]["SyncStatus"] | null;
         };
         /**
          * Entity
@@ -3652,7 +3648,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8hm0hvr3phcpkf"
+         *       "trace_id": "trc_1m8k9cx00dg17e0k"
          *     }
          */
         Feedback: {
@@ -3847,7 +3843,7 @@ export interface components {
          * @description Memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8hm0h7935x1txw"
+         *         "mem_1m8k9ct796vfpg99"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -4622,7 +4618,7 @@ export interface components {
             /** Reminded */
             reminded: number[];
             /** Requests */
-            requests: components["schemas"]["RequestRecord"][];
+            requests: components["schemas"]["ShownRequest"][];
             waiting: components["schemas"]["StillWaiting"];
         };
         /**
@@ -4784,7 +4780,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-j6gbbgh6",
+         *       "code": "ana-4nz2ecty",
          *       "name": "laptop"
          *     }
          */
@@ -5059,7 +5055,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8hm0hegfh0c1tq"
+         *       "into": "mem_1m8k9cv6gn7wmmqp"
          *     }
          */
         MergeInto: {
@@ -5629,7 +5625,7 @@ export interface components {
          *         root: where it was last worked in; "" = imported, nobody has worked in it here.
          *         remote: the repository that its git remote names, or "".
          *         links: projects whose memories it may read.
-         *         key: what it is known by, `remote:...` or `path:...`; "" = stored by an earlier version, or imported.
+         *         key: what it is known by, `remote:...` or `path:...`; "" = imported.
          *         folders: repositories on this machine that share it: the main folder of each.
          *         apart: folders of which the user said that they do not share it.
          */
@@ -6278,16 +6274,12 @@ export interface components {
          * @description Memories that a folder does not see and may belong to it.
          *
          *     Args:
-         *         project: whose they are.
-         *         former: True: an earlier version kept them for several projects under one name; False: the git remote is the same, or the first
-         *             commit, and the folder of the project is gone.
+         *         project: whose they are: the git remote is the same, or the first commit, and the folder of the project is gone.
          *         declined: the user said that they are not this folder's.
          *         text: what the user is told, one or two sentences.
          */
         Related: {
             project: components["schemas"]["ProjectRecord"];
-            /** Former */
-            former: boolean;
             /** Declined */
             declined: boolean;
             /** Text */
@@ -6461,13 +6453,6 @@ export interface components {
              * @default false
              */
             all_branches?: boolean;
-            /**
-             * Tier
-             * @deprecated
-             * @description old, for this release only: another tier than `user` stores it as an agent's statement
-             * @default null
-             */
-            tier?: ("user" | "assistant" | "tool" | "import") | null;
         };
         /**
          * RemoveTeamProject
@@ -6655,68 +6640,6 @@ export interface components {
          */
         ReplayedView: {
             replayed: components["schemas"]["Replayed"];
-        };
-        /**
-         * RequestRecord
-         * @description A request to a model for a session.
-         *
-         *     Attributes:
-         *         at_ms: when it was sent.
-         *         took_ms: how long the answer took.
-         *         model: what was asked.
-         *         tokens_in: input tokens; estimated where no answer says it.
-         *         tokens_out: output tokens.
-         *         kept: statements that passed the checks.
-         *         dropped: why each of the others did not, in words: of a record from before reasons were values, or put in where it is shown.
-         *         error: why there is no usable answer; "" = there is one.
-         *         causes: why each of the others did not.
-         */
-        RequestRecord: {
-            /**
-             * At Ms
-             * @default 0
-             */
-            at_ms: number;
-            /**
-             * Took Ms
-             * @default 0
-             */
-            took_ms: number;
-            /**
-             * Model
-             * @default
-             */
-            model: string;
-            /**
-             * Tokens In
-             * @default 0
-             */
-            tokens_in: number;
-            /**
-             * Tokens Out
-             * @default 0
-             */
-            tokens_out: number;
-            /**
-             * Kept
-             * @default 0
-             */
-            kept: number;
-            /**
-             * Dropped
-             * @default []
-             */
-            dropped: string[];
-            /**
-             * Error
-             * @default
-             */
-            error: string;
-            /**
-             * Causes
-             * @default []
-             */
-            causes: components["schemas"]["ChangeCause"][];
         };
         /**
          * Rescan
@@ -7330,7 +7253,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8hm0h7935x1txw",
+         *       "id": "mem_1m8k9ct796vfpg99",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -7584,6 +7507,148 @@ export interface components {
             file: components["schemas"]["SharedFile"];
         };
         /**
+         * ShownDrop
+         * @description Why a stage let a memory go, as it is shown: `reason` = `why` in words.
+         */
+        ShownDrop: {
+            /** Memory Id */
+            memory_id: string;
+            why: components["schemas"]["DropReason"];
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * ShownRequest
+         * @description A request to a model, as it is shown: `dropped` = `causes` in words.
+         */
+        ShownRequest: {
+            /**
+             * At Ms
+             * @default 0
+             */
+            at_ms: number;
+            /**
+             * Took Ms
+             * @default 0
+             */
+            took_ms: number;
+            /**
+             * Model
+             * @default
+             */
+            model: string;
+            /**
+             * Tokens In
+             * @default 0
+             */
+            tokens_in: number;
+            /**
+             * Tokens Out
+             * @default 0
+             */
+            tokens_out: number;
+            /**
+             * Kept
+             * @default 0
+             */
+            kept: number;
+            /**
+             * Error
+             * @default
+             */
+            error: string;
+            /**
+             * Causes
+             * @default []
+             */
+            causes: components["schemas"]["ChangeCause"][];
+            /** Dropped */
+            dropped: string[];
+        };
+        /**
+         * ShownSituation
+         * @description What the agent is about to do, as it is shown: `why` = the reasons of the reading in words.
+         */
+        ShownSituation: {
+            /**
+             * Actions
+             * @default []
+             */
+            actions: [
+                string,
+                number
+            ][];
+            /**
+             * Objects
+             * @default []
+             */
+            objects: string[];
+            /**
+             * Paths
+             * @default []
+             */
+            paths: string[];
+            /**
+             * Languages
+             * @default []
+             */
+            languages: string[];
+            /**
+             * Commands
+             * @default []
+             */
+            commands: string[];
+            /**
+             * Accepted
+             * @default false
+             */
+            accepted: boolean;
+            /**
+             * Nothing Coming
+             * @default false
+             */
+            nothing_coming: boolean;
+            /**
+             * Notes
+             * @default []
+             */
+            notes: components["schemas"]["Note"][];
+            /** Why */
+            why: string[];
+        };
+        /**
+         * ShownStage
+         * @description The record of a stage, as it is shown: `notes` = its facts and losses in words.
+         */
+        ShownStage: {
+            /** Stage */
+            stage: string;
+            /** Took Ms */
+            took_ms: number;
+            /**
+             * Kept
+             * @default []
+             */
+            kept: string[];
+            /**
+             * Drops
+             * @default []
+             */
+            drops: components["schemas"]["ShownDrop"][];
+            /**
+             * Losses
+             * @default []
+             */
+            losses: components["schemas"]["Loss"][];
+            /**
+             * Facts
+             * @default []
+             */
+            facts: components["schemas"]["Note"][];
+            /** Notes */
+            notes: string[];
+        };
+        /**
          * SignInBegun
          * @description A single sign-on that was begun and continues in a browser.
          *
@@ -7657,11 +7722,11 @@ export interface components {
         SilenceCause: "off" | "off_in_preset" | "shadow" | "muted" | "opted_out" | "comparison" | "not_asked" | "context_full" | "nothing_coming" | "nothing_found" | "not_relevant" | "in_context" | "no_room" | "late" | "failed";
         /**
          * SilenceCount
-         * @description How often a surface got nothing for one cause; None = recorded before causes were kept.
+         * @description How often a surface got nothing for one cause.
          */
         SilenceCount: {
             surface: components["schemas"]["Surface"];
-            cause: components["schemas"]["SilenceCause"] | null;
+            cause: components["schemas"]["SilenceCause"];
             /** Count */
             count: number;
         };
@@ -7689,72 +7754,6 @@ export interface components {
              * @default
              */
             detail: string;
-        };
-        /**
-         * Situation
-         * @description What the agent is about to do, as read from a signal.
-         *
-         *     Attributes:
-         *         actions: (action class, probability 0-1), most probable first; probabilities need not sum to one
-         *             because one step can be several actions.
-         *         objects: lower-case words or paths the work touches.
-         *         paths: files the work touches, relative to the project root where known.
-         *         languages: languages of those files or named in the words.
-         *         commands: commands about to run, or just named.
-         *         accepted: the user accepted a proposal of the agent's last message.
-         *         nothing_coming: no action follows (greeting, thanks, an empty prompt).
-         *         why: the reading in words: of an old record, or put in where a trace is shown; empty in the store.
-         *         notes: the reading as values.
-         */
-        Situation: {
-            /**
-             * Actions
-             * @default []
-             */
-            actions: [
-                string,
-                number
-            ][];
-            /**
-             * Objects
-             * @default []
-             */
-            objects: string[];
-            /**
-             * Paths
-             * @default []
-             */
-            paths: string[];
-            /**
-             * Languages
-             * @default []
-             */
-            languages: string[];
-            /**
-             * Commands
-             * @default []
-             */
-            commands: string[];
-            /**
-             * Accepted
-             * @default false
-             */
-            accepted: boolean;
-            /**
-             * Nothing Coming
-             * @default false
-             */
-            nothing_coming: boolean;
-            /**
-             * Why
-             * @default []
-             */
-            why: string[];
-            /**
-             * Notes
-             * @default []
-             */
-            notes: components["schemas"]["Note"][];
         };
         /**
          * Skipped
@@ -7837,50 +7836,6 @@ export interface components {
         Spaces: {
             /** Spaces */
             spaces: components["schemas"]["SpaceRow"][];
-        };
-        /**
-         * StageRecord
-         * @description The record of a stage.
-         *
-         *     Attributes:
-         *         stage: its name.
-         *         took_ms: milliseconds.
-         *         kept: ids of memories.
-         *         drops: memories that it let go.
-         *         notes: facts in words: of an old record, or put in where a trace is shown; empty in the store.
-         *         losses: what it had to do without.
-         *         facts: facts as values.
-         */
-        StageRecord: {
-            /** Stage */
-            stage: string;
-            /** Took Ms */
-            took_ms: number;
-            /**
-             * Kept
-             * @default []
-             */
-            kept: string[];
-            /**
-             * Drops
-             * @default []
-             */
-            drops: components["schemas"]["Drop"][];
-            /**
-             * Notes
-             * @default []
-             */
-            notes: string[];
-            /**
-             * Losses
-             * @default []
-             */
-            losses: components["schemas"]["Loss"][];
-            /**
-             * Facts
-             * @default []
-             */
-            facts: components["schemas"]["Note"][];
         };
         /**
          * StartEvent
@@ -8823,7 +8778,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8hm0h7935x1txw"
+         *         "mem_1m8k9ct796vfpg99"
          *       ]
          *     }
          */
@@ -8860,15 +8815,13 @@ export interface components {
             preset: string;
             /** Text */
             text: string;
-            situation: components["schemas"]["Situation"];
+            situation: components["schemas"]["ShownSituation"];
             /** Stages */
-            stages: components["schemas"]["StageRecord"][];
+            stages: components["schemas"]["ShownStage"][];
             /** Candidates */
             candidates: components["schemas"]["TracedCandidate"][];
             /** Injected */
             injected: string[];
-            /** Silence */
-            silence: string;
             /** Threshold */
             threshold: number;
             /** Block */
@@ -8881,10 +8834,12 @@ export interface components {
             took_ms: number;
             /** Project Id */
             project_id: string;
-            cause: components["schemas"]["SilenceCause"] | null;
             asked: components["schemas"]["AskedWith"] | null;
             why: components["schemas"]["SilenceReason"] | null;
             decider: components["schemas"]["Decider"] | null;
+            /** Silence */
+            silence: string;
+            cause: components["schemas"]["SilenceCause"] | null;
             stats: components["schemas"]["InjectionStats"];
             /** Summary */
             summary: string;
@@ -9235,7 +9190,7 @@ export interface components {
          * Undo
          * @description Take back one change, or all that a session taught.
          * @example {
-         *       "id": "chg_1m8hm0hkpg6jeqx7"
+         *       "id": "chg_1m8k9cw5bc2njcs2"
          *     }
          */
         Undo: {
@@ -9250,13 +9205,6 @@ export interface components {
              * @default null
              */
             session?: components["schemas"]["SessionName"] | null;
-            /**
-             * Cwd
-             * @deprecated
-             * @description old, for this release only: not read, since `id` names the change
-             * @default
-             */
-            cwd?: string;
             /**
              * Memory
              * @description only its effect on this memory and the ones that it replaced; default: the whole change
@@ -9274,7 +9222,7 @@ export interface components {
          * Unshare
          * @description A memory whose file is to be removed.
          * @example {
-         *       "id": "mem_1m8hm0h7935x1txw",
+         *       "id": "mem_1m8k9ct796vfpg99",
          *       "cwd": "/work/shop"
          *     }
          */
@@ -9294,7 +9242,7 @@ export interface components {
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8hm0h7935x1txw"
+         *       "id": "mem_1m8k9ct796vfpg99"
          *     }
          */
         UnshareMemory: {
@@ -9413,7 +9361,7 @@ export interface components {
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8hm0h7935x1txw",
+         *       "memory": "mem_1m8k9ct796vfpg99",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9851,7 +9799,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8hm0h7935x1txw",
+                     *             "id": "mem_1m8k9ct796vfpg99",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9868,13 +9816,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744220,
+                     *               "valid_from_ms": 1795943721035,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744233,
-                     *             "updated_at_ms": 1795887744233,
+                     *             "created_at_ms": 1795943721193,
+                     *             "updated_at_ms": 1795943721193,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9916,11 +9864,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "1ff17ce6e5d1304eb2ad"
+                     *             "etag": "15068c4a82e2ea37d0c1"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8hm0hc2g6z5j3a"
+                     *       "change_id": "chg_1m8k9ctyxsbgcnb9"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10027,7 +9975,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8hm0hegfh0c1tq",
+                     *           "id": "mem_1m8k9cv6gn7wmmqp",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -10044,13 +9992,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795887744460,
+                     *             "valid_from_ms": 1795943722183,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795887744464,
-                     *           "updated_at_ms": 1795887744464,
+                     *           "created_at_ms": 1795943722192,
+                     *           "updated_at_ms": 1795943722192,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10094,7 +10042,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "0274d54fbc2c1a6e304f"
+                     *           "etag": "a3e0a7e11b0bf1352da0"
                      *         }
                      *       ],
                      *       "limit": 2,
@@ -10154,7 +10102,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8hm0hegfh0c1tq",
+                     *             "id": "mem_1m8k9cv6gn7wmmqp",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10171,13 +10119,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744460,
+                     *               "valid_from_ms": 1795943722183,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744464,
-                     *             "updated_at_ms": 1795887744464,
+                     *             "created_at_ms": 1795943722192,
+                     *             "updated_at_ms": 1795943722192,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10221,7 +10169,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "0274d54fbc2c1a6e304f"
+                     *             "etag": "a3e0a7e11b0bf1352da0"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10251,7 +10199,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0h7935x1txw
+                 * @example mem_1m8k9ct796vfpg99
                  */
                 id: string;
             };
@@ -10268,7 +10216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8hm0h7935x1txw",
+                     *         "id": "mem_1m8k9ct796vfpg99",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10285,13 +10233,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795887744220,
+                     *           "valid_from_ms": 1795943721035,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795887744233,
-                     *         "updated_at_ms": 1795887744233,
+                     *         "created_at_ms": 1795943721193,
+                     *         "updated_at_ms": 1795943721193,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10333,7 +10281,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "1ff17ce6e5d1304eb2ad"
+                     *         "etag": "15068c4a82e2ea37d0c1"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10368,7 +10316,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0h7935x1txw
+                 * @example mem_1m8k9ct796vfpg99
                  */
                 id: string;
             };
@@ -10390,7 +10338,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8hm0h7935x1txw",
+                     *         "id": "mem_1m8k9ct796vfpg99",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10407,13 +10355,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795887744220,
+                     *           "valid_from_ms": 1795943721035,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795887744233,
-                     *         "updated_at_ms": 1795887744551,
+                     *         "created_at_ms": 1795943721193,
+                     *         "updated_at_ms": 1795943722636,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10455,9 +10403,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "1028f66fd8ad7b95868a"
+                     *         "etag": "5308129060b46a63f8e4"
                      *       },
-                     *       "change_id": "chg_1m8hm0hh7nrzea45"
+                     *       "change_id": "chg_1m8k9cvmdtcftv90"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10510,7 +10458,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0hegfh0c1tq
+                 * @example mem_1m8k9cv6gn7wmmqp
                  */
                 id: string;
             };
@@ -10527,7 +10475,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8hm0hegfh0c1tq",
+                     *         "id": "mem_1m8k9cv6gn7wmmqp",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10544,13 +10492,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795887744460,
+                     *           "valid_from_ms": 1795943722183,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795887744464,
-                     *         "updated_at_ms": 1795887744604,
+                     *         "created_at_ms": 1795943722192,
+                     *         "updated_at_ms": 1795943723075,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10596,9 +10544,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "e4bbf9f17b576d3577d9"
+                     *         "etag": "46ecd61cc14805622f56"
                      *       },
-                     *       "change_id": "chg_1m8hm0hkpg6jeqx7"
+                     *       "change_id": "chg_1m8k9cw5bc2njcs2"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10641,7 +10589,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0h7935x1txw
+                 * @example mem_1m8k9ct796vfpg99
                  */
                 id: string;
             };
@@ -10663,7 +10611,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8hm0h7935x1txw",
+                     *         "id": "mem_1m8k9ct796vfpg99",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10680,13 +10628,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795887744220,
+                     *           "valid_from_ms": 1795943721035,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795887744233,
-                     *         "updated_at_ms": 1795887744540,
+                     *         "created_at_ms": 1795943721193,
+                     *         "updated_at_ms": 1795943722610,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10728,9 +10676,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "af392924105bc0e59c2b"
+                     *         "etag": "04d922324febe0e04cc4"
                      *       },
-                     *       "change_id": "chg_1m8hm0hh0qbdhj9x"
+                     *       "change_id": "chg_1m8k9cvks2zsaczn"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10778,7 +10726,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0hhdzaabxab
+                 * @example mem_1m8k9cvw54t2jmcq
                  */
                 id: string;
             };
@@ -10805,7 +10753,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8hm0hhvdnfyphb",
+                     *             "id": "mem_1m8k9cvxcnv5yemt",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10822,13 +10770,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744571,
+                     *               "valid_from_ms": 1795943722924,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744571,
-                     *             "updated_at_ms": 1795887744571,
+                     *             "created_at_ms": 1795943722924,
+                     *             "updated_at_ms": 1795943722924,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10872,15 +10820,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "ed22aecd32dd5d1e",
-                     *             "etag": "13cbda85a38d85392151"
+                     *             "etag": "bc46e2b36f2c7b16b37f"
                      *           },
-                     *           "old_id": "mem_1m8hm0hhdzaabxab",
-                     *           "at_ms": 1795887744571,
+                     *           "old_id": "mem_1m8k9cvw54t2jmcq",
+                     *           "at_ms": 1795943722924,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8hm0hj6z2yzd06"
+                     *       "change_id": "chg_1m8k9cvyw9cmsb3d"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10934,7 +10882,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0hjjtdk89cz
+                 * @example mem_1m8k9cw0bp0xbve2
                  */
                 id: string;
             };
@@ -10958,10 +10906,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8hm0hjjtdk89cz says the same, by review",
+                     *           "reason": "mem_1m8k9cw0bp0xbve2 says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8hm0hegfh0c1tq",
+                     *             "id": "mem_1m8k9cv6gn7wmmqp",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10978,13 +10926,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744460,
+                     *               "valid_from_ms": 1795943722183,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744464,
-                     *             "updated_at_ms": 1795887744604,
+                     *             "created_at_ms": 1795943722192,
+                     *             "updated_at_ms": 1795943723075,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11030,15 +10978,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "e4bbf9f17b576d3577d9"
+                     *             "etag": "46ecd61cc14805622f56"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8hm0hegfh0c1tq in review",
+                     *           "reason": "merged into mem_1m8k9cv6gn7wmmqp in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8hm0hjjtdk89cz",
+                     *             "id": "mem_1m8k9cw0bp0xbve2",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11055,13 +11003,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744593,
-                     *               "valid_to_ms": 1795887744604,
-                     *               "superseded_by": "mem_1m8hm0hegfh0c1tq",
+                     *               "valid_from_ms": 1795943723017,
+                     *               "valid_to_ms": 1795943723075,
+                     *               "superseded_by": "mem_1m8k9cv6gn7wmmqp",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744594,
-                     *             "updated_at_ms": 1795887744604,
+                     *             "created_at_ms": 1795943723019,
+                     *             "updated_at_ms": 1795943723075,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11105,11 +11053,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "5a25edfb1c520451be9a"
+                     *             "etag": "223c03ae51984e0bfa45"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8hm0hjxreg886y"
+                     *       "change_id": "chg_1m8k9cw2422e82ee"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11157,7 +11105,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0h7935x1txw
+                 * @example mem_1m8k9ct796vfpg99
                  */
                 id: string;
             };
@@ -11175,7 +11123,7 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8hm0h7935x1txw",
+                     *           "id": "mem_1m8k9ct796vfpg99",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11192,13 +11140,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795887744220,
+                     *             "valid_from_ms": 1795943721035,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795887744233,
-                     *           "updated_at_ms": 1795887744233,
+                     *           "created_at_ms": 1795943721193,
+                     *           "updated_at_ms": 1795943721193,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11240,10 +11188,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "1ff17ce6e5d1304eb2ad"
+                     *           "etag": "15068c4a82e2ea37d0c1"
                      *         },
                      *         {
-                     *           "id": "mem_1m8hm0h7935x1txw",
+                     *           "id": "mem_1m8k9ct796vfpg99",
                      *           "kind": "fact",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11260,13 +11208,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795887744220,
+                     *             "valid_from_ms": 1795943721035,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795887744233,
-                     *           "updated_at_ms": 1795887744540,
+                     *           "created_at_ms": 1795943721193,
+                     *           "updated_at_ms": 1795943722610,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11308,7 +11256,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "bd0c11895683366d",
-                     *           "etag": "af392924105bc0e59c2b"
+                     *           "etag": "04d922324febe0e04cc4"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11346,7 +11294,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0hhdzaabxab
+                 * @example mem_1m8k9cvw54t2jmcq
                  */
                 id: string;
             };
@@ -11364,15 +11312,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8hm0hhvdnfyphb",
-                     *           "target_id": "mem_1m8hm0hhdzaabxab",
+                     *           "source_id": "mem_1m8k9cvxcnv5yemt",
+                     *           "target_id": "mem_1m8k9cvw54t2jmcq",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8hm0hhvdnfyphb",
+                     *           "id": "mem_1m8k9cvxcnv5yemt",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11389,13 +11337,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795887744571,
+                     *             "valid_from_ms": 1795943722924,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795887744571,
-                     *           "updated_at_ms": 1795887744571,
+                     *           "created_at_ms": 1795943722924,
+                     *           "updated_at_ms": 1795943722924,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11439,7 +11387,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "13cbda85a38d85392151"
+                     *           "etag": "bc46e2b36f2c7b16b37f"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11477,7 +11425,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0h7935x1txw
+                 * @example mem_1m8k9ct796vfpg99
                  */
                 id: string;
             };
@@ -11495,23 +11443,23 @@ export interface operations {
                      * @example {
                      *       "exposures": [
                      *         {
-                     *           "session": "library/chat-7",
-                     *           "memory_id": "mem_1m8hm0h7935x1txw",
-                     *           "surface": "prompt",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "tokens": 15,
-                     *           "at_ms": 1795887744912,
-                     *           "used": null
-                     *         },
-                     *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8hm0h7935x1txw",
+                     *           "memory_id": "mem_1m8k9ct796vfpg99",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795887744909,
+                     *           "at_ms": 1795943724148,
+                     *           "used": null
+                     *         },
+                     *         {
+                     *           "session": "plain/s-41",
+                     *           "memory_id": "mem_1m8k9ct796vfpg99",
+                     *           "surface": "start",
+                     *           "turn": 0,
+                     *           "epoch": 0,
+                     *           "tokens": 15,
+                     *           "at_ms": 1795943723533,
                      *           "used": null
                      *         }
                      *       ],
@@ -11545,7 +11493,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0h7935x1txw
+                 * @example mem_1m8k9ct796vfpg99
                  */
                 id: string;
             };
@@ -11624,24 +11572,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8hm0hhvdnfyphb",
+                     *             "id": "mem_1m8k9cvxcnv5yemt",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795887744571
+                     *             "created_at_ms": 1795943722924
                      *           },
                      *           {
-                     *             "id": "mem_1m8hm0hegfh0c1tq",
+                     *             "id": "mem_1m8k9cv6gn7wmmqp",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795887744464
+                     *             "created_at_ms": 1795943722192
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11714,12 +11662,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8hm0hkpg6jeqx7",
-                     *           "at_ms": 1795887744630,
+                     *           "change_id": "chg_1m8k9cw5bc2njcs2",
+                     *           "at_ms": 1795943723179,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8hm0hegfh0c1tq",
+                     *             "id": "mem_1m8k9cv6gn7wmmqp",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11736,13 +11684,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744460,
-                     *               "valid_to_ms": 1795887744629,
+                     *               "valid_from_ms": 1795943722183,
+                     *               "valid_to_ms": 1795943723175,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744464,
-                     *             "updated_at_ms": 1795887744630,
+                     *             "created_at_ms": 1795943722192,
+                     *             "updated_at_ms": 1795943723179,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11788,10 +11736,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "6505440e0ad59468babd"
+                     *             "etag": "e8c0f3085af37be7e2d3"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8hm0hegfh0c1tq",
+                     *             "id": "mem_1m8k9cv6gn7wmmqp",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11808,13 +11756,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744460,
+                     *               "valid_from_ms": 1795943722183,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744464,
-                     *             "updated_at_ms": 1795887744604,
+                     *             "created_at_ms": 1795943722192,
+                     *             "updated_at_ms": 1795943723075,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11860,16 +11808,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "e4bbf9f17b576d3577d9"
+                     *             "etag": "46ecd61cc14805622f56"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8hm0hjxreg886y",
-                     *           "at_ms": 1795887744605,
-                     *           "reason": "merged into mem_1m8hm0hegfh0c1tq in review",
+                     *           "change_id": "chg_1m8k9cw2422e82ee",
+                     *           "at_ms": 1795943723076,
+                     *           "reason": "merged into mem_1m8k9cv6gn7wmmqp in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8hm0hjjtdk89cz",
+                     *             "id": "mem_1m8k9cw0bp0xbve2",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11886,13 +11834,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744593,
-                     *               "valid_to_ms": 1795887744604,
-                     *               "superseded_by": "mem_1m8hm0hegfh0c1tq",
+                     *               "valid_from_ms": 1795943723017,
+                     *               "valid_to_ms": 1795943723075,
+                     *               "superseded_by": "mem_1m8k9cv6gn7wmmqp",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744594,
-                     *             "updated_at_ms": 1795887744604,
+                     *             "created_at_ms": 1795943723019,
+                     *             "updated_at_ms": 1795943723075,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11936,10 +11884,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "5a25edfb1c520451be9a"
+                     *             "etag": "223c03ae51984e0bfa45"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8hm0hjjtdk89cz",
+                     *             "id": "mem_1m8k9cw0bp0xbve2",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11956,13 +11904,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744593,
+                     *               "valid_from_ms": 1795943723017,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744594,
-                     *             "updated_at_ms": 1795887744594,
+                     *             "created_at_ms": 1795943723019,
+                     *             "updated_at_ms": 1795943723019,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12006,11 +11954,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "021aec11b7b2748d839c"
+                     *             "etag": "04cfb8e607a88cb7d1a9"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsIjE3ZWYxZWE0NWIwMDJiODI4ZGNmMThiNiJd"
+                     *       "next_cursor": "WzAsImQ1ZGJmYWIxNzYyMGM5Mzg1OWI1ZjJkNiJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -12056,7 +12004,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8hm0hnae8c6fzk",
+                     *           "id": "mem_1m8k9cwcwx50wn2a",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -12135,7 +12083,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8hm0hegfh0c1tq",
+                     *             "id": "mem_1m8k9cv6gn7wmmqp",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12152,13 +12100,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744460,
+                     *               "valid_from_ms": 1795943722183,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744464,
-                     *             "updated_at_ms": 1795887744648,
+                     *             "created_at_ms": 1795943722192,
+                     *             "updated_at_ms": 1795943723240,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12204,11 +12152,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "fd11769921591eca47c0"
+                     *             "etag": "2abd77ef23e88242e58d"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8hm0hm8mrptg8k"
+                     *       "change_id": "chg_1m8k9cw79v55g18d"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12299,7 +12247,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8hm0j3v7v150qs",
+                     *             "id": "mem_1m8k9cxxcyq5z4xe",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12321,8 +12269,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887745147,
-                     *             "updated_at_ms": 1795887745147,
+                     *             "created_at_ms": 1795943724972,
+                     *             "updated_at_ms": 1795943724972,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12366,7 +12314,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "57bd68bb687416562d4d"
+                     *             "etag": "57d41d8180e0eea56d39"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12375,7 +12323,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8hm0j37j3bkg07",
+                     *             "id": "mem_1m8k9cxvewqzqbsw",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12397,8 +12345,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887745127,
-                     *             "updated_at_ms": 1795887745127,
+                     *             "created_at_ms": 1795943724910,
+                     *             "updated_at_ms": 1795943724910,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12442,7 +12390,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "ee1c289cafb447cb7dc1"
+                     *             "etag": "540285146e847f756a74"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12520,7 +12468,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "decided": 1,
-                     *       "change_id": "chg_1m8hm0j52kvbhq1j"
+                     *       "change_id": "chg_1m8k9cy077dgym4h"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -12571,7 +12519,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8hm0j3v7v150qs
+                 * @example mem_1m8k9cxxcyq5z4xe
                  */
                 id: string;
             };
@@ -12597,7 +12545,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8hm0j3v7v150qs",
+                     *             "id": "mem_1m8k9cxxcyq5z4xe",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12619,8 +12567,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887745147,
-                     *             "updated_at_ms": 1795887745175,
+                     *             "created_at_ms": 1795943724972,
+                     *             "updated_at_ms": 1795943725031,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12664,11 +12612,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "902bde62b97b62690dee"
+                     *             "etag": "07b6b895013b524b5511"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8hm0j4qag7sgya"
+                     *       "change_id": "chg_1m8k9cxz86ep15ts"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12732,7 +12680,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795887744220,
+                     *             "first_seen_ms": 1795943721006,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12782,7 +12730,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-16165130ec",
+                     *         "id": "second-clone-452dfc6c6a",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12801,7 +12749,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795887744220,
+                     *             "first_seen_ms": 1795943721006,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12809,7 +12757,6 @@ export interface operations {
                      *             ],
                      *             "apart": []
                      *           },
-                     *           "former": false,
                      *           "declined": false,
                      *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
                      *         }
@@ -12854,7 +12801,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795887744220,
+                     *         "first_seen_ms": 1795943721006,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12912,7 +12859,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-16165130ec",
+                     *         "id": "second-clone-452dfc6c6a",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12931,7 +12878,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/home/ana/second-clone",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795887744220,
+                     *             "first_seen_ms": 1795943721006,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12941,7 +12888,6 @@ export interface operations {
                      *               "/home/ana/second-clone"
                      *             ]
                      *           },
-                     *           "former": false,
                      *           "declined": true,
                      *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
                      *         }
@@ -13000,7 +12946,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795887744220,
+                     *         "first_seen_ms": 1795943721006,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13013,12 +12959,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-5x1txw.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-vfpg99.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-28",
-                     *           "memory_id": "mem_1m8hm0h7935x1txw",
+                     *           "day": "2026-11-29",
+                     *           "memory_id": "mem_1m8k9ct796vfpg99",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13063,7 +13009,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795887744220,
+                     *         "first_seen_ms": 1795943721006,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13076,12 +13022,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-5x1txw.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-vfpg99.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-28",
-                     *           "memory_id": "mem_1m8hm0h7935x1txw",
+                     *           "day": "2026-11-29",
+                     *           "memory_id": "mem_1m8k9ct796vfpg99",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13138,7 +13084,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795887744220,
+                     *         "first_seen_ms": 1795943721006,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13151,11 +13097,11 @@ export interface operations {
                      *       "joined": false,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-5x1txw.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-vfpg99.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-28",
+                     *           "day": "2026-11-29",
                      *           "memory_id": "",
                      *           "problem": ""
                      *         }
@@ -13209,12 +13155,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-5x1txw.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-vfpg99.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-28",
-                     *         "memory_id": "mem_1m8hm0h7935x1txw",
+                     *         "day": "2026-11-29",
+                     *         "memory_id": "mem_1m8k9ct796vfpg99",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13273,11 +13219,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-5x1txw.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-vfpg99.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-28",
+                     *         "day": "2026-11-29",
                      *         "memory_id": "",
                      *         "problem": ""
                      *       }
@@ -13492,7 +13438,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8hm0h7935x1txw"
+                     *             "mem_1m8k9ct796vfpg99"
                      *           ]
                      *         }
                      *       ]
@@ -13685,7 +13631,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795887747459,
+                     *           "added_at_ms": 1795943738136,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13694,7 +13640,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795887747650,
+                     *           "added_at_ms": 1795943740039,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13757,11 +13703,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795887747650,
+                     *           "added_at_ms": 1795943740039,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-7h4fsxfr",
+                     *         "code": "bo-da9b3etp",
                      *         "token": ""
                      *       }
                      *     }
@@ -13825,7 +13771,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795887747459,
+                     *           "added_at_ms": 1795943738136,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -14046,12 +13992,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795887747806,
+                     *           "added_at_ms": 1795943741034,
                      *           "joined": true,
-                     *           "until_ms": 1798479747806
+                     *           "until_ms": 1798535741034
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.xAzvWntWK2xUEQNVacczNL8L9bWZnlqdyYKxGeE4S4c"
+                     *         "token": "acme/ci.7g7n2ly7oORmy29jQmWmNT_4knlNmzaedW7LtO7q4dc"
                      *       }
                      *     }
                      */
@@ -14102,8 +14048,6 @@ export interface operations {
                  * @example acme/core
                  */
                 team: string;
-                /** @description old, for this release only: only entries with a smaller number */
-                before?: number;
             };
             header?: never;
             path?: never;
@@ -14122,19 +14066,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795887748549,
+                     *           "at_ms": 1795943746962,
                      *           "principal": "ana",
-                     *           "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
+                     *           "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
                      *           "action": "unshared",
-                     *           "subject": "mem_n72yv8fhkt9h0yv2"
+                     *           "subject": "mem_j0tjy7dcdywwyyw6"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795887748361,
+                     *           "at_ms": 1795943745874,
                      *           "principal": "bo",
-                     *           "device": "0180bfbf43accb9c5e6ef745a0b36078b526762e897ebfc129dd0eccf50ff143",
+                     *           "device": "98436c0939452955f0af9b6779b8d51f1b15125620419e522ca90cb78f89bca7",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8hm0mrd6pgkskb"
+                     *           "subject": "req_1m8k9ddzvthhcakh"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14216,7 +14160,7 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_n72yv8fhkt9h0yv2",
+                     *               "id": "mem_j0tjy7dcdywwyyw6",
                      *               "statement": {
                      *                 "content": "Run `make lint` before every commit",
                      *                 "kind": "preference",
@@ -14227,7 +14171,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795887744220
+                     *                 "said_at_ms": 1795943721035
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14240,11 +14184,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8hm0mrd6pgkskb",
+                     *             "id": "req_1m8k9ddzvthhcakh",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795887747853,
+                     *             "created_at_ms": 1795943741435,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14253,7 +14197,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_n72yv8fhkt9h0yv2"
+                     *             "memory_id": "mem_j0tjy7dcdywwyyw6"
                      *           }
                      *         ]
                      *       }
@@ -14309,11 +14253,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8hm0mrd6pgkskb",
+                     *           "id": "req_1m8k9ddzvthhcakh",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795887747853,
+                     *           "created_at_ms": 1795943741435,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -14325,7 +14269,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795887744220
+                     *             "said_at_ms": 1795943721035
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14389,11 +14333,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8hm0mrd6pgkskb",
+                     *         "id": "req_1m8k9ddzvthhcakh",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795887747853,
+                     *         "created_at_ms": 1795943741435,
                      *         "state": "waiting",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
@@ -14405,7 +14349,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795887744220
+                     *           "said_at_ms": 1795943721035
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14471,11 +14415,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8hm0mrd6pgkskb",
+                     *         "id": "req_1m8k9ddzvthhcakh",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795887747853,
+                     *         "created_at_ms": 1795943741435,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14484,7 +14428,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_n72yv8fhkt9h0yv2"
+                     *         "memory_id": "mem_j0tjy7dcdywwyyw6"
                      *       }
                      *     }
                      */
@@ -14551,7 +14495,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_n72yv8fhkt9h0yv2",
+                     *         "id": "mem_j0tjy7dcdywwyyw6",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
                      *           "kind": "preference",
@@ -14562,7 +14506,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795887744220
+                     *           "said_at_ms": 1795943721035
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14625,11 +14569,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
+                     *         "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795887746635,
+                     *         "synced_at_ms": 1795943734495,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14668,11 +14612,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
+                     *         "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795887746842,
+                     *         "synced_at_ms": 1795943735734,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14744,8 +14688,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
-                     *         "phrase": "3xqbc d9rsh bxsmh ak2zg w8ab2 j5s15 mfsxg 93gwh"
+                     *         "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
+                     *         "phrase": "hdp1t zv8yj s7n78 zwejm e8x28 jnvvy wekba 18njm"
                      *       }
                      *     }
                      */
@@ -14949,7 +14893,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-pzvgve33"
+                     *       "code": "ana-4vx3xbxx"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14999,19 +14943,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
+                     *           "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795887746281,
-                     *           "seen_at_ms": 1795887746822,
+                     *           "created_at_ms": 1795943732343,
+                     *           "seen_at_ms": 1795943735533,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "6e153c83d3da4baf6bde9f80e76741228bef7629f10ed9376fededd322aeeb4e",
+                     *           "device": "95ce2aed9d4e3c766e3f5d00932a9e8de8ce0372d7f04cbcf006efc75fbfd8d2",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795887747079,
-                     *           "seen_at_ms": 1795887747278,
+                     *           "created_at_ms": 1795943736323,
+                     *           "seen_at_ms": 1795943737311,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -15062,20 +15006,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "ac0af27c677a877ccdd3ef8aca7eb6533b929fc7a5e0b57261d2976a210fd985",
+                     *           "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795887746281,
-                     *           "seen_at_ms": 1795887749120,
+                     *           "created_at_ms": 1795943732343,
+                     *           "seen_at_ms": 1795943750870,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "6e153c83d3da4baf6bde9f80e76741228bef7629f10ed9376fededd322aeeb4e",
+                     *           "device": "95ce2aed9d4e3c766e3f5d00932a9e8de8ce0372d7f04cbcf006efc75fbfd8d2",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795887747079,
-                     *           "seen_at_ms": 1795887747278,
-                     *           "revoked_at_ms": 1795887749265,
+                     *           "created_at_ms": 1795943736323,
+                     *           "seen_at_ms": 1795943737311,
+                     *           "revoked_at_ms": 1795943750867,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15130,27 +15074,27 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example <!-- tacit memories, 2026-11-28: change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it back. Leave the comments behind the entries as they are. -->
+                     * @example <!-- tacit memories, 2026-11-29: change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it back. Leave the comments behind the entries as they are. -->
                      *     # What Tacit remembers
                      *
                      *     ## project:shop-73774d71f4
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8hm0hegfh0c1tq f1efd5c10485 -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8k9cv6gn7wmmqp f1efd5c10485 -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8hm0j5y5fpjhdz 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8hm0j3v7v150qs 92dd783c8297 -->
-                     *     - The billing port is 9090. <!-- mem_1m8hm0hhvdnfyphb ed22aecd32dd -->
+                     *     - Amounts are integer cents <!-- mem_1m8k9cy5876nh6er 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8k9cxxcyq5z4xe 92dd783c8297 -->
+                     *     - The billing port is 9090. <!-- mem_1m8k9cvxcnv5yemt ed22aecd32dd -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit <!-- mem_1m8hm0h7935x1txw c30b9ad7b69a -->
-                     *     - From now on always write tests first <!-- mem_1m8hm0j7wj1g5f0p cae78799c76d -->
+                     *     - Run `make lint` before every commit <!-- mem_1m8k9ct796vfpg99 c30b9ad7b69a -->
+                     *     - From now on always write tests first <!-- mem_1m8k9cyfp6we5508 cae78799c76d -->
                      *
-                     *     <!-- tacit entries: mem_1m8hm0hegfh0c1tq mem_1m8hm0j5y5fpjhdz mem_1m8hm0j3v7v150qs mem_1m8hm0hhvdnfyphb mem_1m8hm0h7935x1txw mem_1m8hm0j7wj1g5f0p -->
+                     *     <!-- tacit entries: mem_1m8k9cv6gn7wmmqp mem_1m8k9cy5876nh6er mem_1m8k9cxxcyq5z4xe mem_1m8k9cvxcnv5yemt mem_1m8k9ct796vfpg99 mem_1m8k9cyfp6we5508 -->
                      */
                     "text/plain": string;
                 };
@@ -15240,7 +15184,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8hm0j2r6z2wtf8",
+                     *           "memory_id": "mem_1m8k9cxtq68mzymh",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15371,7 +15315,7 @@ export interface operations {
                      *           "family": "words",
                      *           "summary": "shared words",
                      *           "topic_weight": 1,
-                     *           "high": 7.195,
+                     *           "high": 7.196,
                      *           "low": 3.698
                      *         }
                      *       ]
@@ -15414,7 +15358,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "memory_ids": [
-                     *           "mem_1m8hm0h7935x1txw"
+                     *           "mem_1m8k9ct796vfpg99"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15422,7 +15366,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8hm0h7935x1txw",
+                     *           "id": "mem_1m8k9ct796vfpg99",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -15439,13 +15383,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795887744220,
+                     *             "valid_from_ms": 1795943721035,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795887744233,
-                     *           "updated_at_ms": 1795887744551,
+                     *           "created_at_ms": 1795943721193,
+                     *           "updated_at_ms": 1795943722636,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -15487,30 +15431,31 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "1028f66fd8ad7b95868a",
+                     *           "etag": "5308129060b46a63f8e4",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 15,
                      *           "shortened": false,
-                     *           "relevance": 1,
+                     *           "relevance": 0.3473,
                      *           "scores": {
                      *             "semantic": 0.3368,
                      *             "character": 0.3273,
                      *             "recent": 1,
-                     *             "intent": 0.2201
+                     *             "covered": 0.320499986410141
                      *           },
                      *           "reasons": [
-                     *             "its moment"
+                     *             "character +0.9",
+                     *             "covered +0.5"
                      *           ]
                      *         }
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8hm0hvr3phcpkf",
+                     *         "id": "trc_1m8k9cx00dg17e0k",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795887744884,
+                     *         "at_ms": 1795943724025,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15532,10 +15477,6 @@ export interface operations {
                      *           "commands": [],
                      *           "accepted": false,
                      *           "nothing_coming": false,
-                     *           "why": [
-                     *             "says commit",
-                     *             "says fix"
-                     *           ],
                      *           "notes": [
                      *             {
                      *               "cause": "says",
@@ -15553,17 +15494,18 @@ export interface operations {
                      *               "chance": 0,
                      *               "took_ms": 0
                      *             }
+                     *           ],
+                     *           "why": [
+                     *             "says commit",
+                     *             "says fix"
                      *           ]
                      *         },
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.427,
+                     *             "took_ms": 0.067,
                      *             "kept": [],
                      *             "drops": [],
-                     *             "notes": [
-                     *               "prompt"
-                     *             ],
                      *             "losses": [],
                      *             "facts": [
                      *               {
@@ -15574,17 +15516,16 @@ export interface operations {
                      *                 "chance": 0,
                      *                 "took_ms": 0
                      *               }
+                     *             ],
+                     *             "notes": [
+                     *               "prompt"
                      *             ]
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 3.229,
+                     *             "took_ms": 6.849,
                      *             "kept": [],
                      *             "drops": [],
-                     *             "notes": [
-                     *               "says commit",
-                     *               "says fix"
-                     *             ],
                      *             "losses": [],
                      *             "facts": [
                      *               {
@@ -15603,12 +15544,16 @@ export interface operations {
                      *                 "chance": 0,
                      *                 "took_ms": 0
                      *               }
+                     *             ],
+                     *             "notes": [
+                     *               "says commit",
+                     *               "says fix"
                      *             ]
                      *           }
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8hm0h7935x1txw",
+                     *             "memory_id": "mem_1m8k9ct796vfpg99",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -15621,14 +15566,15 @@ export interface operations {
                      *                 0.3273
                      *               ]
                      *             ],
-                     *             "fused": 13.82674,
-                     *             "relevance": 1,
+                     *             "fused": 2.62674,
+                     *             "relevance": 0.3473,
                      *             "reasons": [
-                     *               "its moment"
+                     *               "character +0.9",
+                     *               "covered +0.5"
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8hm0hhvdnfyphb",
+                     *             "memory_id": "mem_1m8k9cvxcnv5yemt",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15641,22 +15587,20 @@ export interface operations {
                      *                 0.1936
                      *               ]
                      *             ],
-                     *             "fused": 0.17806,
-                     *             "relevance": 0.0209,
+                     *             "fused": 0.10927,
+                     *             "relevance": 0.0089,
                      *             "reasons": []
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8hm0h7935x1txw"
+                     *           "mem_1m8k9ct796vfpg99"
                      *         ],
-                     *         "silence": "",
-                     *         "threshold": 0.2612,
+                     *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 7.241,
+                     *         "took_ms": 20.08,
                      *         "project_id": "",
-                     *         "cause": null,
                      *         "asked": {
                      *           "text": "commit the fix",
                      *           "previous": "The rounding is fixed.",
@@ -15673,6 +15617,8 @@ export interface operations {
                      *         },
                      *         "why": null,
                      *         "decider": "local",
+                     *         "silence": "",
+                     *         "cause": null,
                      *         "stats": {
                      *           "memories_considered": 3,
                      *           "memories_injected": 1,
@@ -15684,7 +15630,7 @@ export interface operations {
                      *               1
                      *             ]
                      *           ],
-                     *           "avg_relevance": 1
+                     *           "avg_relevance": 0.3473
                      *         },
                      *         "summary": "1 memory"
                      *       },
@@ -15736,9 +15682,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8hm0h7935x1txw [preference] Run `make lint` before every commit. (user, 2026-11-28)",
+                     *       "text": "- mem_1m8k9ct796vfpg99 [preference] Run `make lint` before every commit. (user, 2026-11-29)",
                      *       "ids": [
-                     *         "mem_1m8hm0h7935x1txw"
+                     *         "mem_1m8k9ct796vfpg99"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -15780,7 +15726,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8hm0h7935x1txw",
+                     *         "id": "mem_1m8k9ct796vfpg99",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -15797,13 +15743,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795887744220,
+                     *           "valid_from_ms": 1795943721035,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795887744233,
-                     *         "updated_at_ms": 1795887744551,
+                     *         "created_at_ms": 1795943721193,
+                     *         "updated_at_ms": 1795943722636,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -15845,7 +15791,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "1028f66fd8ad7b95868a"
+                     *         "etag": "5308129060b46a63f8e4"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -15853,32 +15799,32 @@ export interface operations {
                      *       "absence": {
                      *         "stage": "guard",
                      *         "cause": "below_threshold",
-                     *         "value": 0.0022,
-                     *         "bound": 0.2612,
+                     *         "value": 0.0091,
+                     *         "bound": 0.25,
                      *         "detail": "",
-                     *         "reason": "relevance 0.00 below 0.26"
+                     *         "reason": "relevance 0.01 below 0.25"
                      *       },
                      *       "numbers": {
                      *         "spaces": [
+                     *           {
+                     *             "space": "covered",
+                     *             "rank": null,
+                     *             "of": 0,
+                     *             "proposes": 0,
+                     *             "score": 0
+                     *           },
                      *           {
                      *             "space": "semantic",
                      *             "rank": 3,
                      *             "of": 3,
                      *             "proposes": 32,
                      *             "score": -0.0791
-                     *           },
-                     *           {
-                     *             "space": "character",
-                     *             "rank": null,
-                     *             "of": 0,
-                     *             "proposes": 0,
-                     *             "score": 0
                      *           }
                      *         ],
                      *         "place": 3,
                      *         "shortlist": 12,
-                     *         "relevance": 0.0022,
-                     *         "threshold": 0.2612,
+                     *         "relevance": 0.0091,
+                     *         "threshold": 0.25,
                      *         "tokens": 15,
                      *         "tokens_left": null,
                      *         "budget_tokens": 800
@@ -15889,19 +15835,19 @@ export interface operations {
                      *             {
                      *               "kind": "setting",
                      *               "target": "recall.thresholds.prompt",
-                     *               "value": 0.002,
-                     *               "text": "set recall.thresholds.prompt to 0.002 (so low that almost everything comes)",
-                     *               "command": "tacit config set recall.thresholds.prompt 0.002"
+                     *               "value": 0.009,
+                     *               "text": "set recall.thresholds.prompt to 0.009 (so low that almost everything comes)",
+                     *               "command": "tacit config set recall.thresholds.prompt 0.009"
                      *             }
                      *           ],
-                     *           "text": "Set recall.thresholds.prompt to 0.002 (so low that almost everything comes)."
+                     *           "text": "Set recall.thresholds.prompt to 0.009 (so low that almost everything comes)."
                      *         }
                      *       ],
                      *       "untried": false,
                      *       "recorded_given": null,
                      *       "recorded": null,
                      *       "sentences": [
-                     *         "It is not given before this prompt: relevance 0.00 below 0.26 (stage guard).",
+                     *         "It is not given before this prompt: relevance 0.01 below 0.25 (stage guard).",
                      *         "The space semantic ranks it 3 of 3, score -0.079; it proposes the first 32."
                      *       ]
                      *     }
@@ -15952,17 +15898,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "result": {
-                     *         "formatted_context": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *         "total_tokens": 47,
+                     *         "formatted_context": "",
+                     *         "total_tokens": 0,
                      *         "divergence_alerts": [],
                      *         "high_relevance_count": 0,
-                     *         "single_space_count": 1,
+                     *         "single_space_count": 0,
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
-                     *         "memories_included": [
-                     *           "mem_1m8hm0h7935x1txw"
-                     *         ],
-                     *         "latency_ms": 7
+                     *         "memories_included": [],
+                     *         "latency_ms": 36
                      *       },
                      *       "failure": null
                      *     }
@@ -16025,11 +15969,11 @@ export interface operations {
                      * @example {
                      *       "block": {
                      *         "surface": "start",
-                     *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-28)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
+                     *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-29)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 85,
                      *         "memory_ids": [
-                     *           "mem_1m8hm0hegfh0c1tq",
-                     *           "mem_1m8hm0hhvdnfyphb"
+                     *           "mem_1m8k9cv6gn7wmmqp",
+                     *           "mem_1m8k9cvxcnv5yemt"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -16097,39 +16041,39 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8hm0hwkr79tp2y",
-                     *           "session": "library/chat-7",
+                     *           "id": "trc_1m8k9cx3mddfmx02",
+                     *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "surface": "prompt",
-                     *           "at_ms": 1795887744912,
+                     *           "surface": "on_demand",
+                     *           "at_ms": 1795943724148,
                      *           "preset": "focused",
-                     *           "text": "Commit the fix of the rounding.",
+                     *           "text": "memory_get mem_1m8k9ct796vfpg99",
                      *           "injected": [
-                     *             "mem_1m8hm0h7935x1txw"
+                     *             "mem_1m8k9ct796vfpg99"
                      *           ],
-                     *           "candidates": 3,
+                     *           "candidates": 1,
                      *           "silence": "",
                      *           "cause": null,
                      *           "shadow": false,
-                     *           "tokens": 47,
-                     *           "budget_tokens": 800,
-                     *           "took_ms": 6.174,
-                     *           "threshold": 0.2612,
+                     *           "tokens": 9,
+                     *           "budget_tokens": 0,
+                     *           "took_ms": 0,
+                     *           "threshold": 0,
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8hm0hq9p17ge6x",
+                     *           "id": "trc_1m8k9cwge0h858e0",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795887744744,
+                     *           "at_ms": 1795943723533,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8hm0hegfh0c1tq",
-                     *             "mem_1m8hm0hhvdnfyphb"
+                     *             "mem_1m8k9cv6gn7wmmqp",
+                     *             "mem_1m8k9cvxcnv5yemt"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16137,7 +16081,7 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 85,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 9.458,
+                     *           "took_ms": 59.401,
                      *           "threshold": 0,
                      *           "best_relevance": 0.757371211834786
                      *         }
@@ -16195,12 +16139,12 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8hm0hrgmrdmgdb",
+                     *           "id": "trc_1m8k9cwmks4aj3g7",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795887744757,
+                     *           "at_ms": 1795943723608,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
@@ -16223,10 +16167,6 @@ export interface operations {
                      *             "commands": [],
                      *             "accepted": false,
                      *             "nothing_coming": false,
-                     *             "why": [
-                     *               "says fix",
-                     *               "says commit"
-                     *             ],
                      *             "notes": [
                      *               {
                      *                 "cause": "says",
@@ -16244,17 +16184,18 @@ export interface operations {
                      *                 "chance": 0,
                      *                 "took_ms": 0
                      *               }
+                     *             ],
+                     *             "why": [
+                     *               "says fix",
+                     *               "says commit"
                      *             ]
                      *           },
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.13,
+                     *               "took_ms": 0.42,
                      *               "kept": [],
                      *               "drops": [],
-                     *               "notes": [
-                     *                 "prompt"
-                     *               ],
                      *               "losses": [],
                      *               "facts": [
                      *                 {
@@ -16265,17 +16206,16 @@ export interface operations {
                      *                   "chance": 0,
                      *                   "took_ms": 0
                      *                 }
+                     *               ],
+                     *               "notes": [
+                     *                 "prompt"
                      *               ]
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 26.491,
+                     *               "took_ms": 59.253,
                      *               "kept": [],
                      *               "drops": [],
-                     *               "notes": [
-                     *                 "says fix",
-                     *                 "says commit"
-                     *               ],
                      *               "losses": [],
                      *               "facts": [
                      *                 {
@@ -16294,12 +16234,16 @@ export interface operations {
                      *                   "chance": 0,
                      *                   "took_ms": 0
                      *                 }
+                     *               ],
+                     *               "notes": [
+                     *                 "says fix",
+                     *                 "says commit"
                      *               ]
                      *             }
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8hm0h7935x1txw",
+                     *               "memory_id": "mem_1m8k9ct796vfpg99",
                      *               "kind": "preference",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
@@ -16312,14 +16256,15 @@ export interface operations {
                      *                   0.2004
                      *                 ]
                      *               ],
-                     *               "fused": 13.28462,
-                     *               "relevance": 1,
+                     *               "fused": 2.08462,
+                     *               "relevance": 0.1577,
                      *               "reasons": [
-                     *                 "its moment"
+                     *                 "rare +0.3",
+                     *                 "character +0.2"
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8hm0hegfh0c1tq",
+                     *               "memory_id": "mem_1m8k9cv6gn7wmmqp",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
@@ -16332,20 +16277,18 @@ export interface operations {
                      *                   0.1313
                      *                 ]
                      *               ],
-                     *               "fused": 3.04764,
-                     *               "relevance": 0.0807,
+                     *               "fused": 2.99595,
+                     *               "relevance": 0.081,
                      *               "reasons": []
                      *             }
                      *           ],
                      *           "injected": [],
-                     *           "silence": "everything that passed is in context already",
-                     *           "threshold": 0.2612,
+                     *           "threshold": 0.25,
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 30.761,
+                     *           "took_ms": 110.566,
                      *           "project_id": "shop-73774d71f4",
-                     *           "cause": "in_context",
                      *           "asked": {
                      *             "text": "Fix the rounding of discounts, then commit.",
                      *             "previous": "",
@@ -16361,12 +16304,14 @@ export interface operations {
                      *             "turn": 1
                      *           },
                      *           "why": {
-                     *             "cause": "in_context",
+                     *             "cause": "not_relevant",
                      *             "not_asked": null,
                      *             "bound": null,
                      *             "detail": ""
                      *           },
                      *           "decider": "local",
+                     *           "silence": "no candidate passed the gate",
+                     *           "cause": "not_relevant",
                      *           "stats": {
                      *             "memories_considered": 3,
                      *             "memories_injected": 0,
@@ -16410,8 +16355,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8hm0hvr3phcpkf
-                     *     data: {"id": "trc_1m8hm0hvr3phcpkf", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8k9cx00dg17e0k
+                     *     data: {"id": "trc_1m8k9cx00dg17e0k", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16431,7 +16376,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8hm0hvr3phcpkf
+                 * @example trc_1m8k9cx00dg17e0k
                  */
                 id: string;
             };
@@ -16448,12 +16393,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8hm0hvr3phcpkf",
+                     *         "id": "trc_1m8k9cx00dg17e0k",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795887744884,
+                     *         "at_ms": 1795943724025,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -16475,10 +16420,6 @@ export interface operations {
                      *           "commands": [],
                      *           "accepted": false,
                      *           "nothing_coming": false,
-                     *           "why": [
-                     *             "says commit",
-                     *             "says fix"
-                     *           ],
                      *           "notes": [
                      *             {
                      *               "cause": "says",
@@ -16496,17 +16437,18 @@ export interface operations {
                      *               "chance": 0,
                      *               "took_ms": 0
                      *             }
+                     *           ],
+                     *           "why": [
+                     *             "says commit",
+                     *             "says fix"
                      *           ]
                      *         },
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.427,
+                     *             "took_ms": 0.067,
                      *             "kept": [],
                      *             "drops": [],
-                     *             "notes": [
-                     *               "prompt"
-                     *             ],
                      *             "losses": [],
                      *             "facts": [
                      *               {
@@ -16517,17 +16459,16 @@ export interface operations {
                      *                 "chance": 0,
                      *                 "took_ms": 0
                      *               }
+                     *             ],
+                     *             "notes": [
+                     *               "prompt"
                      *             ]
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 3.229,
+                     *             "took_ms": 6.849,
                      *             "kept": [],
                      *             "drops": [],
-                     *             "notes": [
-                     *               "says commit",
-                     *               "says fix"
-                     *             ],
                      *             "losses": [],
                      *             "facts": [
                      *               {
@@ -16546,12 +16487,16 @@ export interface operations {
                      *                 "chance": 0,
                      *                 "took_ms": 0
                      *               }
+                     *             ],
+                     *             "notes": [
+                     *               "says commit",
+                     *               "says fix"
                      *             ]
                      *           }
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8hm0h7935x1txw",
+                     *             "memory_id": "mem_1m8k9ct796vfpg99",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -16564,14 +16509,15 @@ export interface operations {
                      *                 0.3273
                      *               ]
                      *             ],
-                     *             "fused": 13.82674,
-                     *             "relevance": 1,
+                     *             "fused": 2.62674,
+                     *             "relevance": 0.3473,
                      *             "reasons": [
-                     *               "its moment"
+                     *               "character +0.9",
+                     *               "covered +0.5"
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8hm0hhvdnfyphb",
+                     *             "memory_id": "mem_1m8k9cvxcnv5yemt",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -16584,22 +16530,20 @@ export interface operations {
                      *                 0.1936
                      *               ]
                      *             ],
-                     *             "fused": 0.17806,
-                     *             "relevance": 0.0209,
+                     *             "fused": 0.10927,
+                     *             "relevance": 0.0089,
                      *             "reasons": []
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8hm0h7935x1txw"
+                     *           "mem_1m8k9ct796vfpg99"
                      *         ],
-                     *         "silence": "",
-                     *         "threshold": 0.2612,
+                     *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 7.241,
+                     *         "took_ms": 20.08,
                      *         "project_id": "shop-73774d71f4",
-                     *         "cause": null,
                      *         "asked": {
                      *           "text": "commit the fix",
                      *           "previous": "The rounding is fixed.",
@@ -16616,6 +16560,8 @@ export interface operations {
                      *         },
                      *         "why": null,
                      *         "decider": "local",
+                     *         "silence": "",
+                     *         "cause": null,
                      *         "stats": {
                      *           "memories_considered": 3,
                      *           "memories_injected": 1,
@@ -16627,7 +16573,7 @@ export interface operations {
                      *               1
                      *             ]
                      *           ],
-                     *           "avg_relevance": 1
+                     *           "avg_relevance": 0.3473
                      *         },
                      *         "summary": "1 memory"
                      *       },
@@ -16667,7 +16613,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8hm0hvr3phcpkf
+                 * @example trc_1m8k9cx00dg17e0k
                  */
                 id: string;
             };
@@ -16684,20 +16630,20 @@ export interface operations {
                     /**
                      * @example {
                      *       "replayed": {
-                     *         "trace_id": "trc_1m8hm0hvr3phcpkf",
+                     *         "trace_id": "trc_1m8k9cx00dg17e0k",
                      *         "surface": "prompt",
-                     *         "at_ms": 1795887744884,
+                     *         "at_ms": 1795943724025,
                      *         "text": "commit the fix",
                      *         "threshold": 0.4,
-                     *         "was": 0.2612,
+                     *         "was": 0.25,
                      *         "before": [
-                     *           "mem_1m8hm0h7935x1txw"
+                     *           "mem_1m8k9ct796vfpg99"
                      *         ],
-                     *         "after": [
-                     *           "mem_1m8hm0h7935x1txw"
-                     *         ],
+                     *         "after": [],
                      *         "added": [],
-                     *         "gone": [],
+                     *         "gone": [
+                     *           "mem_1m8k9ct796vfpg99"
+                     *         ],
                      *         "unsure": [],
                      *         "shadow": false
                      *       }
@@ -16730,7 +16676,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8hm0hvr3phcpkf
+                 * @example trc_1m8k9cx00dg17e0k
                  */
                 id: string;
             };
@@ -16752,15 +16698,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8hm0hvr3phcpkf",
-                     *           "memory_id": "mem_1m8hm0h7935x1txw",
+                     *           "trace_id": "trc_1m8k9cx00dg17e0k",
+                     *           "memory_id": "mem_1m8k9ct796vfpg99",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
-                     *           "relevance": 1,
-                     *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795887744884,
-                     *           "at_ms": 1795887745066
+                     *           "relevance": 0.3473,
+                     *           "threshold": 0.25,
+                     *           "trace_at_ms": 1795943724025,
+                     *           "at_ms": 1795943724821
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16814,15 +16760,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8hm0hvr3phcpkf",
-                     *           "memory_id": "mem_1m8hm0h7935x1txw",
+                     *           "trace_id": "trc_1m8k9cx00dg17e0k",
+                     *           "memory_id": "mem_1m8k9ct796vfpg99",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
-                     *           "relevance": 1,
-                     *           "threshold": 0.2612,
-                     *           "trace_at_ms": 1795887744884,
-                     *           "at_ms": 1795887745074
+                     *           "relevance": 0.3473,
+                     *           "threshold": 0.25,
+                     *           "trace_at_ms": 1795943724025,
+                     *           "at_ms": 1795943724831
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16870,27 +16816,27 @@ export interface operations {
                      *         {
                      *           "name": "quiet",
                      *           "bound": 0.05,
-                     *           "before": 0.4133,
-                     *           "after": 0.4133,
-                     *           "rate_before": 1,
-                     *           "rate_after": 1,
-                     *           "handed_before": 0.6667,
-                     *           "handed_after": 0.6667,
-                     *           "tokens_after": 30,
+                     *           "before": 0.5,
+                     *           "after": 0.5,
+                     *           "rate_before": 0,
+                     *           "rate_after": 0,
+                     *           "handed_before": 0,
+                     *           "handed_after": 0,
+                     *           "tokens_after": 0,
                      *           "changed": 0,
-                     *           "useful_kept": 1,
+                     *           "useful_kept": 0,
                      *           "wrong_kept": 0
                      *         },
                      *         {
                      *           "name": "balanced",
                      *           "bound": 0.12,
-                     *           "before": 0.2612,
-                     *           "after": 0.2612,
-                     *           "rate_before": 1,
-                     *           "rate_after": 1,
-                     *           "handed_before": 0.6667,
-                     *           "handed_after": 0.6667,
-                     *           "tokens_after": 30,
+                     *           "before": 0.25,
+                     *           "after": 0.25,
+                     *           "rate_before": 0,
+                     *           "rate_after": 0,
+                     *           "handed_before": 0.3333,
+                     *           "handed_after": 0.3333,
+                     *           "tokens_after": 15,
                      *           "changed": 0,
                      *           "useful_kept": 1,
                      *           "wrong_kept": 0
@@ -16973,9 +16919,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795887744682,
-                     *         "updated_at_ms": 1795887744682,
-                     *         "memory_id": "mem_1m8hm0hnae8c6fzk",
+                     *         "created_at_ms": 1795943723417,
+                     *         "updated_at_ms": 1795943723417,
+                     *         "memory_id": "mem_1m8k9cwcwx50wn2a",
                      *         "score": null
                      *       }
                      *     }
@@ -17021,9 +16967,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795887744682,
-                     *         "updated_at_ms": 1795887744682,
-                     *         "memory_id": "mem_1m8hm0hnae8c6fzk",
+                     *         "created_at_ms": 1795943723417,
+                     *         "updated_at_ms": 1795943723417,
+                     *         "memory_id": "mem_1m8k9cwcwx50wn2a",
                      *         "score": null
                      *       }
                      *     }
@@ -17121,9 +17067,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795887744682,
-                     *           "updated_at_ms": 1795887744682,
-                     *           "memory_id": "mem_1m8hm0hnae8c6fzk",
+                     *           "created_at_ms": 1795943723417,
+                     *           "updated_at_ms": 1795943723417,
+                     *           "memory_id": "mem_1m8k9cwcwx50wn2a",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -17229,13 +17175,13 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795887744912,
-                     *           "last_signal_at_ms": 1795887744912,
+                     *           "started_at_ms": 1795943724154,
+                     *           "last_signal_at_ms": 1795943724154,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
-                     *           "exposures": 1,
-                     *           "tokens": 15
+                     *           "exposures": 0,
+                     *           "tokens": 0
                      *         },
                      *         {
                      *           "key": "plain/s-41",
@@ -17249,8 +17195,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795887744743,
-                     *           "last_signal_at_ms": 1795887744820,
+                     *           "started_at_ms": 1795943723530,
+                     *           "last_signal_at_ms": 1795943723852,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17313,8 +17259,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795887744743,
-                     *           "last_signal_at_ms": 1795887744820,
+                     *           "started_at_ms": 1795943723530,
+                     *           "last_signal_at_ms": 1795943723852,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17325,20 +17271,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795887744744,
+                     *             "at_ms": 1795943723533,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8hm0hq9p17ge6x",
+                     *                 "id": "trc_1m8k9cwge0h858e0",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795887744744,
+                     *                 "at_ms": 1795943723533,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8hm0hegfh0c1tq",
-                     *                   "mem_1m8hm0hhvdnfyphb"
+                     *                   "mem_1m8k9cv6gn7wmmqp",
+                     *                   "mem_1m8k9cvxcnv5yemt"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -17346,7 +17292,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 85,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 9.458,
+                     *                 "took_ms": 59.401,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.757371211834786
                      *               }
@@ -17354,22 +17300,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8hm0hhvdnfyphb",
+                     *                 "memory_id": "mem_1m8k9cvxcnv5yemt",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795887744744,
+                     *                 "at_ms": 1795943723533,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8hm0hegfh0c1tq",
+                     *                 "memory_id": "mem_1m8k9cv6gn7wmmqp",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795887744744,
+                     *                 "at_ms": 1795943723533,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17377,35 +17323,35 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795887744757,
+                     *             "at_ms": 1795943723608,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8hm0hrgmrdmgdb",
+                     *                 "id": "trc_1m8k9cwmks4aj3g7",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795887744757,
+                     *                 "at_ms": 1795943723608,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
                      *                 "candidates": 3,
-                     *                 "silence": "everything that passed is in context already",
-                     *                 "cause": "in_context",
+                     *                 "silence": "no candidate passed the gate",
+                     *                 "cause": "not_relevant",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 30.761,
-                     *                 "threshold": 0.2612,
-                     *                 "best_relevance": 1
+                     *                 "took_ms": 110.566,
+                     *                 "threshold": 0.25,
+                     *                 "best_relevance": 0.1577
                      *               },
                      *               {
-                     *                 "id": "trc_1m8hm0hsczpqqmad",
+                     *                 "id": "trc_1m8k9cwrm5qjrh8e",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795887744793,
+                     *                 "at_ms": 1795943723723,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -17415,7 +17361,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 27.065,
+                     *                 "took_ms": 115.848,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -17423,12 +17369,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8hm0h7935x1txw",
+                     *                 "memory_id": "mem_1m8k9ct796vfpg99",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795887744909,
+                     *                 "at_ms": 1795943724148,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17558,7 +17504,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8hm0j7wj1g5f0p",
+                     *               "id": "mem_1m8k9cyfp6we5508",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -17580,8 +17526,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795887745276,
-                     *               "updated_at_ms": 1795887745276,
+                     *               "created_at_ms": 1795943725558,
+                     *               "updated_at_ms": 1795943725558,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -17622,7 +17568,7 @@ export interface operations {
                      *               "branch": null,
                      *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "82319404c5d3401f002d"
+                     *               "etag": "b36880b1210f6d8dbb2f"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17767,22 +17713,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8hm0h7935x1txw",
+                     *           "memory_id": "mem_1m8k9ct796vfpg99",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795887744909,
+                     *           "at_ms": 1795943724148,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8hm0h7935x1txw",
+                     *           "memory_id": "mem_1m8k9ct796vfpg99",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795887744744,
+                     *           "at_ms": 1795943723533,
                      *           "used": null
                      *         }
                      *       ],
@@ -17841,10 +17787,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8hm0h7935x1txw",
+                     *           "reason": "says the same as mem_1m8k9ct796vfpg99",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8hm0h7935x1txw",
+                     *             "id": "mem_1m8k9ct796vfpg99",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
@@ -17861,13 +17807,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887744220,
+                     *               "valid_from_ms": 1795943721035,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887744233,
-                     *             "updated_at_ms": 1795887745208,
+                     *             "created_at_ms": 1795943721193,
+                     *             "updated_at_ms": 1795943725175,
                      *             "importance": 0.9,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17911,7 +17857,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "15f013734319889e54ac"
+                     *             "etag": "9ca6e2319f6ff45a3b1f"
                      *           }
                      *         },
                      *         {
@@ -17919,7 +17865,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8hm0j5y5fpjhdz",
+                     *             "id": "mem_1m8k9cy5876nh6er",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17936,13 +17882,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795887745195,
+                     *               "valid_from_ms": 1795943725087,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795887745214,
-                     *             "updated_at_ms": 1795887745214,
+                     *             "created_at_ms": 1795943725224,
+                     *             "updated_at_ms": 1795943725224,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17986,7 +17932,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "ee07cef0407b2da084f2"
+                     *             "etag": "b9b9d888192126734d0c"
                      *           }
                      *         }
                      *       ]
@@ -18054,8 +18000,8 @@ export interface operations {
                      *         {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 512,
-                     *           "modified_ms": 1795887745250,
+                     *           "size_bytes": 530,
+                     *           "modified_ms": 1795943725362,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -18330,20 +18276,20 @@ export interface operations {
                      *         "levels": [
                      *           {
                      *             "name": "quiet",
-                     *             "threshold": 0.4133,
-                     *             "precision": 0.4333,
-                     *             "coverage": 0.0175,
-                     *             "wrongful": 0.0311,
-                     *             "tokens": 5.9624,
+                     *             "threshold": 0.5,
+                     *             "precision": 0.6323,
+                     *             "coverage": 0.0232,
+                     *             "wrongful": 0.0353,
+                     *             "tokens": 4.1397,
                      *             "tuned": false
                      *           },
                      *           {
                      *             "name": "balanced",
-                     *             "threshold": 0.2612,
-                     *             "precision": 0.3418,
-                     *             "coverage": 0.0511,
-                     *             "wrongful": 0.1195,
-                     *             "tokens": 18.1767,
+                     *             "threshold": 0.25,
+                     *             "precision": 0.3603,
+                     *             "coverage": 0.0703,
+                     *             "wrongful": 0.1118,
+                     *             "tokens": 17.9028,
                      *             "tuned": false
                      *           }
                      *         ],
@@ -18487,20 +18433,20 @@ export interface operations {
                      *         "levels": [
                      *           {
                      *             "name": "quiet",
-                     *             "threshold": 0.4133,
-                     *             "precision": 0.4333,
-                     *             "coverage": 0.0175,
-                     *             "wrongful": 0.0311,
-                     *             "tokens": 5.9624,
+                     *             "threshold": 0.5,
+                     *             "precision": 0.6323,
+                     *             "coverage": 0.0232,
+                     *             "wrongful": 0.0353,
+                     *             "tokens": 4.1397,
                      *             "tuned": false
                      *           },
                      *           {
                      *             "name": "balanced",
-                     *             "threshold": 0.2612,
-                     *             "precision": 0.3418,
-                     *             "coverage": 0.0511,
-                     *             "wrongful": 0.1195,
-                     *             "tokens": 18.1767,
+                     *             "threshold": 0.25,
+                     *             "precision": 0.3603,
+                     *             "coverage": 0.0703,
+                     *             "wrongful": 0.1118,
+                     *             "tokens": 17.9028,
                      *             "tuned": false
                      *           }
                      *         ],
@@ -18640,20 +18586,20 @@ export interface operations {
                      *         "levels": [
                      *           {
                      *             "name": "quiet",
-                     *             "threshold": 0.4133,
-                     *             "precision": 0.4333,
-                     *             "coverage": 0.0175,
-                     *             "wrongful": 0.0311,
-                     *             "tokens": 5.9624,
+                     *             "threshold": 0.5,
+                     *             "precision": 0.6323,
+                     *             "coverage": 0.0232,
+                     *             "wrongful": 0.0353,
+                     *             "tokens": 4.1397,
                      *             "tuned": false
                      *           },
                      *           {
                      *             "name": "balanced",
-                     *             "threshold": 0.2612,
-                     *             "precision": 0.3418,
-                     *             "coverage": 0.0511,
-                     *             "wrongful": 0.1195,
-                     *             "tokens": 18.1767,
+                     *             "threshold": 0.25,
+                     *             "precision": 0.3603,
+                     *             "coverage": 0.0703,
+                     *             "wrongful": 0.1118,
+                     *             "tokens": 17.9028,
                      *             "tuned": false
                      *           }
                      *         ],
@@ -18934,7 +18880,6 @@ export interface operations {
                      *             "refresh_similarity_later": 0.55,
                      *             "refresh_top": 3,
                      *             "answer_share": 0.25,
-                     *             "question_cosine": 0.35,
                      *             "follow_ups": true,
                      *             "reinject_after": 0,
                      *             "history_blocks": null,
@@ -19025,7 +18970,7 @@ export interface operations {
                      *             },
                      *             "thresholds": {
                      *               "start": 0,
-                     *               "prompt": 0.4133,
+                     *               "prompt": 0.5,
                      *               "action": 0.5,
                      *               "failure": 0.4,
                      *               "compaction": 0,
@@ -19142,7 +19087,6 @@ export interface operations {
                      *           "refresh_similarity_later": 0.55,
                      *           "refresh_top": 3,
                      *           "answer_share": 0.25,
-                     *           "question_cosine": 0.35,
                      *           "follow_ups": true,
                      *           "reinject_after": 0,
                      *           "history_blocks": null,
@@ -19233,7 +19177,7 @@ export interface operations {
                      *           },
                      *           "thresholds": {
                      *             "start": 0,
-                     *             "prompt": 0.4133,
+                     *             "prompt": 0.5,
                      *             "action": 0.5,
                      *             "failure": 0.4,
                      *             "compaction": 0,
@@ -19356,7 +19300,6 @@ export interface operations {
                      *           "refresh_similarity_later": 0.55,
                      *           "refresh_top": 3,
                      *           "answer_share": 0.25,
-                     *           "question_cosine": 0.35,
                      *           "follow_ups": true,
                      *           "reinject_after": 0,
                      *           "history_blocks": null,
@@ -19447,7 +19390,7 @@ export interface operations {
                      *           },
                      *           "thresholds": {
                      *             "start": 0,
-                     *             "prompt": 0.4133,
+                     *             "prompt": 0.5,
                      *             "action": 0.5,
                      *             "failure": 0.4,
                      *             "compaction": 0,
@@ -19530,43 +19473,37 @@ export interface operations {
                      *         "memories_total": 10,
                      *         "projects": 1,
                      *         "sessions": 2,
-                     *         "exposures": 5,
-                     *         "traces": 5,
+                     *         "exposures": 4,
+                     *         "traces": 6,
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2529688,
-                     *         "schema_version": 12
+                     *         "size_bytes": 2533808,
+                     *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
                      *       "warnings": [],
                      *       "silences": [
                      *         {
-                     *           "surface": "action",
-                     *           "cause": "in_context",
-                     *           "count": 1
+                     *           "surface": "prompt",
+                     *           "cause": "not_relevant",
+                     *           "count": 2
                      *         },
                      *         {
-                     *           "surface": "prompt",
+                     *           "surface": "action",
                      *           "cause": "in_context",
                      *           "count": 1
                      *         }
                      *       ],
                      *       "injections": 3,
-                     *       "recent": 5,
+                     *       "recent": 6,
                      *       "sessions_cached": 2,
                      *       "recall_enabled": true,
                      *       "shadow": false,
                      *       "extractor": null,
                      *       "anticipation": null,
                      *       "judge": null,
-                     *       "sync": null,
-                     *       "silence": [
-                     *         [
-                     *           "the session already holds what is relevant",
-                     *           2
-                     *         ]
-                     *       ]
+                     *       "sync": null
                      *     }
                      */
                     "application/json": components["schemas"]["EngineStatus"];
@@ -19618,13 +19555,13 @@ export interface operations {
                      *         "memories_total": 10,
                      *         "projects": 1,
                      *         "sessions": 2,
-                     *         "exposures": 5,
-                     *         "traces": 5,
+                     *         "exposures": 4,
+                     *         "traces": 6,
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2529688,
-                     *         "schema_version": 12
+                     *         "size_bytes": 2533808,
+                     *         "schema_version": 1
                      *       },
                      *       "counters": {}
                      *     }
@@ -19801,14 +19738,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "series": {
-                     *         "since_ms": 1793232000000,
-                     *         "until_ms": 1795887745859,
+                     *         "since_ms": 1793318400000,
+                     *         "until_ms": 1795943729524,
                      *         "bucket_ms": 86400000,
-                     *         "recalls": 5,
+                     *         "recalls": 6,
                      *         "complete": true,
                      *         "buckets": [
                      *           {
-                     *             "at_ms": 1793232000000,
+                     *             "at_ms": 1793318400000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -19820,7 +19757,7 @@ export interface operations {
                      *             "precision": null
                      *           },
                      *           {
-                     *             "at_ms": 1793318400000,
+                     *             "at_ms": 1793404800000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -19836,27 +19773,32 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 27.065,
-                     *             "p95_ms": 27.065,
-                     *             "p99_ms": 27.065
+                     *             "p50_ms": 115.848,
+                     *             "p95_ms": 115.848,
+                     *             "p99_ms": 115.848
                      *           },
                      *           {
-                     *             "surface": "prompt",
-                     *             "count": 3,
-                     *             "p50_ms": 7.241,
-                     *             "p95_ms": 30.761,
-                     *             "p99_ms": 30.761
+                     *             "surface": "on_demand",
+                     *             "count": 1,
+                     *             "p50_ms": 0,
+                     *             "p95_ms": 0,
+                     *             "p99_ms": 0
                      *           }
                      *         ],
                      *         "silences": [
                      *           {
+                     *             "reason": "no candidate passed the gate",
+                     *             "cause": "not_relevant",
+                     *             "count": 2
+                     *           },
+                     *           {
                      *             "reason": "everything that passed is in context already",
                      *             "cause": "in_context",
-                     *             "count": 2
+                     *             "count": 1
                      *           }
                      *         ],
                      *         "kinds": {
-                     *           "preference": 124,
+                     *           "preference": 86,
                      *           "decision": 34,
                      *           "fact": 21
                      *         },
@@ -19875,7 +19817,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795887745138,
+                     *             "at_ms": 1795943724934,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19883,7 +19825,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795887745157,
+                     *             "at_ms": 1795943724985,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -20059,8 +20001,8 @@ export interface operations {
                      *         {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
-                     *           "bytes": 372736,
-                     *           "at_ms": 1795887749374
+                     *           "bytes": 376832,
+                     *           "at_ms": 1795943751258
                      *         }
                      *       ]
                      *     }
@@ -20206,8 +20148,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795887745927,
-                     *           "ended_ms": 1795887745928,
+                     *           "began_ms": 1795943730051,
+                     *           "ended_ms": 1795943730056,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -20252,7 +20194,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795887745927,
+                     *         "began_ms": 1795943730051,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",

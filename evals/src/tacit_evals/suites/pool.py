@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tacit.app.reasons import drop_text
+from tacit.app.reasons import reason_text
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.config.settings import Budgets, RecallSettings
@@ -406,7 +406,7 @@ class Pool:
             predicted=predicted,
             read=traces[0].situation if traces else None,
             surfaces={trace.surface.value: trace.injected for trace in traces},
-            fates={drop.memory_id: (stage, drop_text(drop)) for drop, stage in reversed(drops)},
+            fates={drop.memory_id: (stage, reason_text(drop.why)) for drop, stage in reversed(drops)},
         )
 
 

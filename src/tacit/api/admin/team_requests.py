@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from tacit.api.requests import DEPRECATED, AtFolder, Folder, LongPage, Page, Request
+from tacit.api.requests import AtFolder, Folder, LongPage, Page, Request
 from tacit.model.shared import Decision, Role
 
 _TEAM_NAME = Field(min_length=1, max_length=90, description="`acme`, or `acme/core`")
@@ -71,13 +71,6 @@ class ListMembers(OfTeam, LongPage):
 
 class ListAudit(OfTeam, Page):
     """Entries of a team's audit log."""
-
-    before: int | None = Field(
-        default=None,
-        ge=1,
-        description="old, for this release only: only entries with a smaller number",
-        json_schema_extra=DEPRECATED,
-    )
 
 
 class ListRequests(LongPage):

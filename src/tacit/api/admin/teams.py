@@ -217,7 +217,7 @@ def list_audit(engine: Service, at: Parameters, request: ListAudit) -> Answer[sh
         NotPermitted: the role of the user in the team does not allow it.
         NotFound: the server has no such team for the user.
     """
-    before = rows_before(request.cursor) if request.cursor else request.before
+    before = rows_before(request.cursor) if request.cursor else None
     entries = engine.shared_teams.asking(
         lambda server: server.audit(request.team, limit=request.limit, before=before)
     )

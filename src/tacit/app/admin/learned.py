@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tacit.app.admin.digests import DigestReader
-from tacit.app.reasons import outcome_text, request_in_words
+from tacit.app.reasons import ShownRequest, outcome_text, request_in_words
 from tacit.app.visibility import Visibility
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.state.captured import Fate, Outcome
-from tacit.state.counted import RequestRecord
 from tacit.state.registry import OUTCOMES, SESSION_SPENDING, WAITING
 
 MAX_STATEMENTS = 500
@@ -108,7 +107,7 @@ class Learned:
     statements: tuple[LearnedStatement, ...] = ()
     dropped: tuple[DroppedCount, ...] = ()
     reminded: tuple[int, ...] = ()
-    requests: tuple[RequestRecord, ...] = ()
+    requests: tuple[ShownRequest, ...] = ()
     waiting: StillWaiting = StillWaiting()
 
 

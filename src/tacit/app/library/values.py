@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 from tacit.app.library.notebook import html_table
@@ -109,14 +108,6 @@ class Found:
     created_at_ms: int
     valid_from_ms: int = 0
     valid_to_ms: int | None = None
-
-    @property
-    def text(self) -> str:
-        """The old name of `content`, for this release only."""
-        warnings.warn(
-            "`Found.text` is now `content`; it works in this release only.", DeprecationWarning, stacklevel=2
-        )
-        return self.content
 
     def _repr_html_(self) -> str:
         return html_table(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tacit.app.reasons import change_text
-from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.change_reason import ChangeReason
 from tacit.model.memory import BY_TOOL, Memory, Relation, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, SearchableStore
@@ -265,10 +265,8 @@ def _shared(text: str, other: str) -> list[str]:
 
 
 def _is_about(reason: ChangeReason, memory_id: str) -> bool:
-    """Whether a reason tells how the memory `memory_id` differs; one that was stored in words may name it in them."""
-    return memory_id in reason.memory_ids or (
-        reason.cause is ChangeCause.STORED_WORDS and memory_id in reason.detail
-    )
+    """Whether a reason tells how the memory `memory_id` differs."""
+    return memory_id in reason.memory_ids
 
 
 def _contradiction(memory: Memory, other: Memory, recorded: ChangeReason | None, *, alike: bool) -> str:

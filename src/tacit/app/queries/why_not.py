@@ -492,7 +492,7 @@ def _recorded(trace: Trace | None, memory: Memory) -> _Recorded:
         Absence(stage=stage.stage, why=drop.why)
         for stage in reversed(trace.stages)
         for drop in stage.drops
-        if drop.memory_id == memory.id and drop.why is not None
+        if drop.memory_id == memory.id
     )
     absence = next(drops, None)
     if absence is None and trace.why is not None and not trace.candidates and trace.stages:

@@ -5,7 +5,7 @@
     {"memory": "mem_...", "uses": n, "versions": [{"at_ms": ..., "reason": "...", "why": {...}, "body": {...}}, ...]}
     {"relation": {...}}
 
-`reason` says in words why the version was written, `why` as a value; a version that was stored in words has no `why`.
+`reason` says in words why the version was written, `why` as a value.
 A body is the memory with every field of its own: trigger, provenance, validity, state. Vectors and folders of this machine
 are left out: the first are made anew, the second mean nothing elsewhere. A line that cannot be read is refused by itself. Lines end with
 the signature of the home that wrote them (`sig`, see `signing`).
@@ -26,7 +26,7 @@ from tacit.app.reasons import change_text
 from tacit.app.transfer.signing import Signer
 from tacit.capture.importing.items import RefusedHook
 from tacit.errors import TacitError
-from tacit.model.change_reason import ChangeCause, ChangeReason, from_stored_words
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryStore, ProjectRecord, Recorded
@@ -83,9 +83,8 @@ def write_line(value: History | Relation | ProjectRecord) -> bytes:
 
 
 def _reason_fields(reason: ChangeReason) -> dict[str, object]:
-    """Why a version was written: in words, and as a value where it is one."""
-    fields: dict[str, object] = {"reason": change_text(reason)}
-    return fields if reason.cause is ChangeCause.STORED_WORDS else {**fields, "why": reason}
+    """Why a version was written: in words, and as a value."""
+    return {"reason": change_text(reason), "why": reason}
 
 
 def _reason_of(fields: Mapping[str, Any]) -> ChangeReason:
@@ -95,7 +94,8 @@ def _reason_of(fields: Mapping[str, Any]) -> ChangeReason:
             why = msgspec.convert(fields["why"], ChangeReason)
             if all(_is_id(name) for part in why.parts() for name in part.memory_ids):
                 return why
-    return from_stored_words(str(fields["reason"])[:MAX_REASON_CHARS])
+    words = str(fields["reason"])[:MAX_REASON_CHARS]
+    return ChangeReason(cause=ChangeCause.STORED_WORDS, detail=words)
 
 
 def _is_id(name: str) -> bool:

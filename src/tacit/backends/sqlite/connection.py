@@ -19,11 +19,11 @@ from pathlib import Path
 from filelock import lock_descriptor, unlock_descriptor
 
 from tacit.backends.sqlite.schema import (
-    SCHEMA_VERSION,
     is_foreign,
     is_possible_version,
     migrate_one,
     missing_parts,
+    newest_version,
     schema_version,
 )
 from tacit.backends.sqlite.scopes import StoredScope, stored_scopes
@@ -234,7 +234,7 @@ class Database:
             raise translate(error, self.path) from error
         try:
             self._refuse_foreign_file(writer)
-            if self._version(writer) < SCHEMA_VERSION:
+            if self._version(writer) < newest_version():
                 self._migrate(writer)
             # A few pages read and one written lock: a damaged or read-only file says so now, not at the first memory.
             writer.execute("BEGIN IMMEDIATE")
@@ -252,9 +252,9 @@ class Database:
         version = schema_version(connection)
         if not is_possible_version(version):
             raise damaged(self.path, f"no release has the schema {version}")
-        if version > SCHEMA_VERSION:
+        if version > newest_version():
             raise StoreNewer(
-                f"{self.path} has schema {version}; this Tacit knows up to {SCHEMA_VERSION} and reads nothing.",
+                f"{self.path} has schema {version}; this Tacit knows up to {newest_version()} and reads nothing.",
                 hint=UPGRADE,
             )
         return version
@@ -267,7 +267,7 @@ class Database:
             writer.execute("PRAGMA journal_mode = WAL").fetchone()
             writer.execute("PRAGMA synchronous = FULL")
             # Another process may have migrated while this one waited for the lock.
-            for version in range(self._version(writer) + 1, SCHEMA_VERSION + 1):
+            for version in range(self._version(writer) + 1, newest_version() + 1):
                 writer.execute("BEGIN IMMEDIATE")
                 try:
                     migrate_one(writer, version)

@@ -10,8 +10,7 @@ import sqlite3
 import struct
 from collections.abc import Iterable
 
-from tacit.backends.codec import decode_memory
-from tacit.backends.text import linked_entities, memory_code_words, moment_keys
+from tacit.backends.text import linked_entities, memory_code_words
 from tacit.model.memory import Entity, Memory
 from tacit.model.trigger import Trigger
 from tacit.text.tokens import segmented
@@ -87,32 +86,6 @@ def _action_number(connection: sqlite3.Connection, name: str) -> int:
     if row is None:
         row = connection.execute("INSERT INTO actions (name) VALUES (?) RETURNING number", (name,)).fetchone()
     return int(row[0])
-
-
-def index_everything(connection: sqlite3.Connection) -> None:
-    """Make the derived rows of every memory, in an empty index or over an old one."""
-    numbers = connection.execute("SELECT number FROM memories ORDER BY number").fetchall()
-    for (number,) in numbers:
-        scope, body, uses = connection.execute(
-            "SELECT scope, body, use_count FROM memories WHERE number = ?", (number,)
-        ).fetchone()
-        index_memory(connection, number, scope, decode_memory(body, uses))
-
-
-def index_moments(connection: sqlite3.Connection) -> None:
-    """Link every active memory to the moments that its words name; of a store from before they were read."""
-    rows = connection.execute("SELECT number, scope, body, use_count FROM memories WHERE status = 'active'")
-    for number, scope, body, uses in rows.fetchall():
-        _link(connection, number, scope, moment_keys(decode_memory(body, uses)))
-
-
-def index_closed_up(connection: sqlite3.Connection) -> None:
-    """Build the documents of languages without word spaces again, in a store of a version that did not segment them."""
-    rows = connection.execute("SELECT number, scope, body, use_count FROM memories WHERE status = 'active'")
-    for number, scope, body, uses in rows.fetchall():
-        memory = decode_memory(body, uses)
-        if segmented(memory.search_text) != memory.search_text:
-            index_memory(connection, number, scope, memory)
 
 
 def count_segments(connection: sqlite3.Connection, index: str) -> int:

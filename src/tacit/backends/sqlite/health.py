@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.backends.sqlite.connection import DAMAGED_HINT, connect, device_error, translate
-from tacit.backends.sqlite.schema import SCHEMA_VERSION, missing_columns, missing_parts
+from tacit.backends.sqlite.schema import missing_columns, missing_parts, newest_version
 from tacit.errors import StoreCorrupt, StoreError, TacitError
 from tacit.model.memory import Memory
 from tacit.model.session import SessionState
@@ -49,7 +49,7 @@ def read_stats(connection: sqlite3.Connection, path: Path) -> StoreStats:
             " WHERE v.memory IS NULL AND m.status IN ('active', 'quarantined')",
         ),
         size_bytes=size,
-        schema_version=SCHEMA_VERSION,
+        schema_version=newest_version(),
     )
 
 

@@ -18,7 +18,7 @@ from tacit.backends.sqlite.purge.log import apply_purges, read_purges
 from tacit.backends.sqlite.salvage.pages import log_is_damaged, open_pages
 from tacit.backends.sqlite.salvage.rebuild import add_missing, assemble_memories, write_store
 from tacit.backends.sqlite.salvage.rows import FoundRows, find_rows
-from tacit.backends.sqlite.schema import SCHEMA_VERSION, is_possible_version, schema_version
+from tacit.backends.sqlite.schema import is_possible_version, newest_version, schema_version
 from tacit.config.home import Home
 from tacit.errors import UPGRADE, NotABackup, NotFound, StoreError, StoreNewer
 from tacit.ports.clock import Clock
@@ -193,7 +193,7 @@ def needs_migration(home: Home) -> bool:
         return False
     try:
         with closing(connect(home.database, read_only=True)) as connection:
-            return 0 < schema_version(connection) < SCHEMA_VERSION
+            return 0 < schema_version(connection) < newest_version()
     except sqlite3.Error:
         return False
 
@@ -304,9 +304,9 @@ def examine(source: Path) -> int | None:
             version = schema_version(opened)
     except sqlite3.Error:
         version = 0
-    if version > SCHEMA_VERSION and is_possible_version(version):
+    if version > newest_version() and is_possible_version(version):
         raise StoreNewer(
-            f"The backup {source} has schema {version}; this Tacit knows up to {SCHEMA_VERSION}.",
+            f"The backup {source} has schema {version}; this Tacit knows up to {newest_version()}.",
             hint=UPGRADE,
         )
     try:

@@ -1,7 +1,7 @@
 """The tables, as numbered migrations. In: a connection inside a transaction. Out: the newest schema.
 
-The number of the newest migration applied stands in the file (`PRAGMA user_version`). A migration is never edited after a
-release. Never runs outside a transaction of its caller, never reads a schema newer than it knows.
+The number of the newest migration applied stands in the file (`PRAGMA user_version`). From the first release on, a migration is never
+edited. Never runs outside a transaction of its caller, never reads a schema newer than it knows.
 """
 
 from __future__ import annotations
@@ -44,13 +44,28 @@ _CORE = (
         use_count INTEGER NOT NULL,
         change INTEGER NOT NULL,
         version INTEGER NOT NULL,
-        body TEXT NOT NULL
+        body TEXT NOT NULL,
+        breadth REAL NOT NULL DEFAULT 1.0,
+        shown_count INTEGER NOT NULL DEFAULT 0
     )""",
     "CREATE INDEX memories_by_change ON memories (scope, change)",
     "CREATE INDEX memories_by_age ON memories (created_at_ms DESC, id)",
     """CREATE INDEX memories_by_standing ON memories (scope, kind, pinned DESC, importance DESC, id)
         WHERE status = 'active'""",
     "CREATE INDEX memories_by_error ON memories (error_signature, scope) WHERE error_signature <> ''",
+    """CREATE INDEX memories_by_breadth ON memories (scope, kind, pinned DESC, breadth DESC, importance DESC, id)
+        WHERE status = 'active'""",
+    # A session start asks for what a rule file said, an answer on demand for what waits: few of many.
+    "CREATE INDEX memories_by_status ON memories (status, scope)",
+    "CREATE INDEX memories_by_source ON memories (source, scope)",
+    # An import asks of every statement whether the same words wait already, among as many as it has brought before.
+    """CREATE INDEX memories_waiting ON memories (scope, lower(json_extract(body, '$.content')))
+        WHERE status = 'quarantined'""",
+    # The newest of a kind, without a look at the others: digests, decisions, the sections of a block.
+    """CREATE INDEX memories_by_kind ON memories (scope, kind, created_at_ms DESC, id)
+        WHERE status = 'active'""",
+    """CREATE INDEX memories_pinned ON memories (scope, created_at_ms DESC, id)
+        WHERE status = 'active' AND pinned = 1""",
     """CREATE TABLE versions (
         memory INTEGER NOT NULL REFERENCES memories (number),
         version INTEGER NOT NULL,
@@ -58,8 +73,10 @@ _CORE = (
         scope INTEGER NOT NULL REFERENCES scopes (number),
         reason TEXT NOT NULL,
         body TEXT NOT NULL,
+        change_id TEXT NOT NULL DEFAULT '',
         PRIMARY KEY (memory, version)
     ) WITHOUT ROWID""",
+    "CREATE INDEX versions_by_change ON versions (change_id)",
     """CREATE TABLE relations (
         source INTEGER NOT NULL REFERENCES memories (number),
         target INTEGER NOT NULL REFERENCES memories (number),
@@ -170,129 +187,16 @@ _SEARCH = (
 )
 
 
-_BREADTH = (
-    "ALTER TABLE memories ADD COLUMN breadth REAL NOT NULL DEFAULT 1.0",
-    """UPDATE memories SET breadth = CASE WHEN json_extract(body, '$.trigger.always') THEN 3.0
-        ELSE coalesce(json_extract(body, '$.trigger.breadth'), 1.0) END""",
-    """CREATE INDEX memories_by_breadth ON memories (scope, kind, pinned DESC, breadth DESC, importance DESC, id)
-        WHERE status = 'active'""",
-)
-
-
-_LISTS = (
-    "CREATE INDEX memories_by_status ON memories (status, scope)",
-    "CREATE INDEX memories_by_source ON memories (source, scope)",
-)
-"""A session start asks for what a rule file said, an answer on demand for what waits: few of many."""
-
-
-_CHANGE_IDS = (
-    "ALTER TABLE versions ADD COLUMN change_id TEXT NOT NULL DEFAULT ''",
-    "UPDATE versions SET change_id = 'chg_' || recorded_at_ms",
-    "CREATE INDEX versions_by_change ON versions (change_id)",
-)
-"""What was written at one moment counts as one change where no id was kept (`dated_change_id`)."""
-
-
-_WAITING = "lower(json_extract(body, '$.content'))"
-_INDEX_WAITING = f"CREATE INDEX memories_waiting ON memories (scope, {_WAITING}) WHERE status = 'quarantined'"
-"""An import asks of every statement whether the same words wait already, among as many as it has brought before."""
-
-
-_INDEX_KINDS = """CREATE INDEX memories_by_kind ON memories (scope, kind, created_at_ms DESC, id)
-    WHERE status = 'active'"""
-"""The newest of a kind, without a look at the others: digests, decisions, the sections of a block."""
-_INDEX_PINNED = """CREATE INDEX memories_pinned ON memories (scope, created_at_ms DESC, id)
-    WHERE status = 'active' AND pinned = 1"""
-
-
-_SHOWN = (
-    "ALTER TABLE memories ADD COLUMN shown_count INTEGER NOT NULL DEFAULT 0",
-    """UPDATE memories SET shown_count = shown.sessions FROM (
-        SELECT memory_id, count(DISTINCT host || '/' || session_id) AS sessions FROM exposures GROUP BY memory_id
-    ) AS shown WHERE shown.memory_id = memories.id""",
-)
-"""A use means little without the number of sessions that it was counted in. Earlier ones are taken from the exposures."""
-
-
-def _create_core(connection: sqlite3.Connection) -> None:
+def _create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    for statement in _CORE:
+    for statement in (*_CORE, *_SEARCH):
         connection.execute(statement)
 
 
-def _create_search(connection: sqlite3.Connection) -> None:
-    # Imported late: what a document holds is not part of the schema's words.
-    from tacit.backends.sqlite.documents import index_everything  # noqa: PLC0415 - breaks an import cycle
-
-    for statement in _SEARCH:
-        connection.execute(statement)
-    index_everything(connection)
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_create]
+"""Migration n (from 1) brings a file of version n - 1 to version n. Tests add one for as long as they run."""
 
 
-def _add_breadth(connection: sqlite3.Connection) -> None:
-    for statement in _BREADTH:
-        connection.execute(statement)
-
-
-def _index_lists(connection: sqlite3.Connection) -> None:
-    for statement in _LISTS:
-        connection.execute(statement)
-
-
-def _add_change_ids(connection: sqlite3.Connection) -> None:
-    for statement in _CHANGE_IDS:
-        connection.execute(statement)
-
-
-def _index_waiting(connection: sqlite3.Connection) -> None:
-    connection.execute(_INDEX_WAITING)
-
-
-def _index_kinds(connection: sqlite3.Connection) -> None:
-    connection.execute(_INDEX_KINDS)
-    connection.execute(_INDEX_PINNED)
-
-
-def _add_shown_counts(connection: sqlite3.Connection) -> None:
-    for statement in _SHOWN:
-        connection.execute(statement)
-
-
-def _allow_teammates(connection: sqlite3.Connection) -> None:
-    """Memories may have the trust tier `teammate` from here on, which earlier versions cannot read."""
-    del connection
-
-
-def _index_moments(connection: sqlite3.Connection) -> None:
-    from tacit.backends.sqlite.documents import index_moments  # noqa: PLC0415 - breaks an import cycle
-
-    index_moments(connection)
-
-
-def _index_closed_up(connection: sqlite3.Connection) -> None:
-    from tacit.backends.sqlite.documents import index_closed_up  # noqa: PLC0415 - breaks an import cycle
-
-    index_closed_up(connection)
-
-
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    _create_core,
-    _create_search,
-    _add_breadth,
-    _index_lists,
-    _add_change_ids,
-    _index_waiting,
-    _index_moments,
-    _index_moments,  # again: more wordings are read (ADR 47), and a rule is found under the keys of its words alone
-    _index_kinds,
-    _add_shown_counts,
-    _allow_teammates,
-    _index_closed_up,
-)
-"""Migration n (from 1) brings a file of version n - 1 to version n."""
-
-SCHEMA_VERSION = len(MIGRATIONS)
 MAX_VERSION = 9_999
 """No release will have a greater number: one that stands in a file is damage, not a newer schema."""
 
@@ -302,8 +206,12 @@ def _table_names(statements: Iterable[str]) -> frozenset[str]:
     return frozenset(match[1] for match in matches if match)
 
 
-_TABLES = {1: _table_names(_CORE), 2: _table_names(_SEARCH)}
-"""The tables by the migration that creates them."""
+_TABLES = _table_names((*_CORE, *_SEARCH))
+
+
+def newest_version() -> int:
+    """The version that this code reads and writes."""
+    return len(MIGRATIONS)
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
@@ -318,11 +226,11 @@ def is_possible_version(version: int) -> bool:
 
 def missing_parts(connection: sqlite3.Connection) -> list[str]:
     """Return what a file of its schema version must have and does not: tables, or the only row of `state`."""
-    version = schema_version(connection)
-    expected = {name for since, names in _TABLES.items() if since <= version for name in names}
-    if missing := sorted(expected - _tables(connection)):
+    if schema_version(connection) < 1:
+        return []
+    if missing := sorted(_TABLES - _tables(connection)):
         return [f"the table {name} is missing" for name in missing]
-    if expected and connection.execute("SELECT change FROM state").fetchone() is None:
+    if connection.execute("SELECT change FROM state").fetchone() is None:
         return ["the row of the table state is missing"]
     return []
 
@@ -331,7 +239,7 @@ def is_foreign(connection: sqlite3.Connection) -> bool:
     """Whether another program wrote the file: neither its header nor its tables are ours."""
     tables = _tables(connection)
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
-    return bool(tables) and owner != APPLICATION_ID and len(tables & _TABLES[1]) < len(_TABLES[1]) / 2
+    return bool(tables) and owner != APPLICATION_ID and len(tables & _TABLES) < len(_TABLES) / 2
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:
@@ -341,7 +249,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
 def missing_columns(connection: sqlite3.Connection) -> list[str]:
     """Columns of the newest schema that the file does not have, by comparison with a new store."""
     with closing(sqlite3.connect(":memory:")) as fresh:
-        for version in range(1, SCHEMA_VERSION + 1):
+        for version in range(1, newest_version() + 1):
             migrate_one(fresh, version)
         missing = _columns(fresh) - _columns(connection)
     return sorted(f"the column {table}.{column} is missing" for table, column in missing)
@@ -350,8 +258,7 @@ def missing_columns(connection: sqlite3.Connection) -> list[str]:
 def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
     return {
         (table, column[1])
-        for names in _TABLES.values()
-        for table in names
+        for table in _TABLES
         for column in connection.execute(f"PRAGMA table_info({table})")
     }
 

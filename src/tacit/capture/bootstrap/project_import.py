@@ -266,16 +266,6 @@ class FileImport:
             for memory in accepted
         )
         keys.extend("" for _ in accepted)
-        if source.read_off:  # what an earlier version asked about
-            released = self._waiting(
-                [memory_id for key, memory_id in old.items() if key in drafts_by_hash], path
-            )
-            reason = ChangeReason(cause=ChangeCause.RELEASED, terms=(path,))
-            items.extend(
-                Edit(memory=replace(memory, status="active", updated_at_ms=self.now_ms), reason=reason)
-                for memory in released
-            )
-            keys.extend("" for _ in released)
         after = RuleFileState(digest=digest)
         unsettled = bool(remaining) or any(draft.provenance.tier < TrustTier.USER for draft in drafts)
 

@@ -400,12 +400,12 @@ def _state(words: Sequence[str]) -> State:
 class OriginalFile:
     """The contents of a host's file before the installation (None = no file), its hash after it, and the folders created for it.
 
-    `made` = outermost first; None = an earlier version did not record them. `rules` = the rules for tools that were written into it.
+    `made` = outermost first. `rules` = the rules for tools that were written into it.
     """
 
     text: str | None
     after_sha256: str
-    made: tuple[Path, ...] | None = None
+    made: tuple[Path, ...] = ()
     rules: tuple[str, ...] = ()
 
 
@@ -439,7 +439,7 @@ def _read_record(text: str | None) -> dict[Path, OriginalFile]:
             originals[Path(path)] = OriginalFile(
                 text=before,
                 after_sha256=after,
-                made=_folders(fields.get("made")),
+                made=tuple(Path(str(folder)) for folder in _items(fields.get("made"))),
                 rules=tuple(map(str, _items(fields.get("rules")))),
             )
     return originals
@@ -453,16 +453,12 @@ def _record_text(record: Mapping[Path, OriginalFile]) -> str | None:
         str(path): {
             "before": entry.text,
             "after_sha256": entry.after_sha256,
-            **({} if entry.made is None else {"made": [str(folder) for folder in entry.made]}),
+            "made": [str(folder) for folder in entry.made],
             **({"rules": list(entry.rules)} if entry.rules else {}),
         }
         for path, entry in sorted(record.items())
     }
     return json.dumps(rows, indent=1) + "\n"
-
-
-def _folders(raw: object) -> tuple[Path, ...] | None:
-    return None if raw is None else tuple(Path(str(folder)) for folder in _items(raw))
 
 
 def _items(raw: object) -> list[object]:

@@ -12,25 +12,22 @@ from tacit.errors import HostError
 from tacit.hosts.install import jsonc
 
 INSTALL_VERSION = 2
-"""Version of what an installation writes: the launcher, plugins, hooks and commands. A release that changes one of them raises it.
-
-The first release wrote no version; that counts as 1.
-"""
+"""Version of what an installation writes: the launcher, plugins, hooks and commands. A release that changes one of them raises it."""
 STAMP = f"tacit-install:{INSTALL_VERSION}"
 """Stands in every file or entry that carries the version."""
 _STAMPS = re.compile(r"tacit-install:(\d+)")
 
 
 def version_in(text: str) -> int:
-    """The version that an installation left in `text`, the oldest where it holds several."""
-    return min(map(int, _STAMPS.findall(text)), default=1)
+    """The version that an installation left in `text`, the oldest where it holds several; 0 = none."""
+    return min(map(int, _STAMPS.findall(text)), default=0)
 
 
 def describe_age(version: int) -> str:
     """What is wrong with something of an installation that is not what this version writes."""
     if version == INSTALL_VERSION:
         return "differs from what this Tacit writes"
-    version_text = f"version {version}" if version > 1 else "no version, as the first release wrote it"
+    version_text = f"version {version}" if version else "no version"
     return f"is stale: it carries {version_text}, and this Tacit writes version {INSTALL_VERSION}"
 
 

@@ -33,7 +33,7 @@ def find_absence(state: RecallState, records: Sequence[StageRecord], memory: Mem
     # The last: pinned memories come back behind the guard, and may then find no room.
     for record in reversed(records):
         for drop in record.drops:
-            if drop.memory_id == memory.id and drop.why is not None:
+            if drop.memory_id == memory.id:
                 return Absence(stage=record.stage, why=drop.why)
     if state.pack is not None and any(item.candidate.memory.id == memory.id for item in state.pack.items):
         return Absence(stage="deliver", silence=state.silence)

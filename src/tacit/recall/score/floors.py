@@ -75,7 +75,7 @@ def _with_related(
 ) -> Outcome[tuple[Candidate, ...]]:
     """What passed, with the memories that the graph leads to from them, in the order of `scored`."""
     passed = {candidate.memory.id: candidate for candidate in kept}
-    far = {d.memory_id for d in drops if d.why is not None and d.why.cause in _BY_COSINE}
+    far = {d.memory_id for d in drops if d.why.cause in _BY_COSINE}
     joined = {
         to_id
         for relation in relations

@@ -28,7 +28,7 @@ const CAUSES: Record<string, { label: string; causes: ChangeEntry["cause"][] }> 
   reviewed: { label: "decided in review", causes: ["accepted", "rejected", "kept", "other_accepted", "merged_by_review", "merged_into"] },
   undone: { label: "taken back", causes: ["undone"] },
   upkeep: { label: "upkeep", causes: ["faded", "over_limit", "consolidated", "quotes_ended"] },
-  files: { label: "read from files", causes: ["read_off", "released", "confirmed_in_file", "changed_in_file", "changed_by_others", "removed_from_file", "file_removed"] },
+  files: { label: "read from files", causes: ["read_off", "confirmed_in_file", "changed_in_file", "changed_by_others", "removed_from_file", "file_removed"] },
   branches: { label: "branches", causes: ["branch_merged", "branch_gone", "branch_back", "branch_renamed"] },
   shared: { label: "sync and teams", causes: ["synced", "shared", "changed_by_team", "unshared", "team_left"] },
 };

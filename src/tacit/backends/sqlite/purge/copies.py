@@ -20,10 +20,10 @@ from tacit.backends.sqlite.salvage.rebuild import write_store
 from tacit.backends.sqlite.salvage.rows import find_rows
 from tacit.backends.sqlite.schema import (
     APPLICATION_ID,
-    SCHEMA_VERSION,
     is_possible_version,
     migrate_one,
     missing_parts,
+    newest_version,
     schema_version,
 )
 from tacit.errors import NotABackup, StoreCorrupt, StoreError
@@ -81,7 +81,7 @@ def is_sound(path: Path) -> bool:
             owner = connection.execute("PRAGMA application_id").fetchone()[0]
             version = schema_version(connection)
             complete = is_possible_version(version) and (
-                version > SCHEMA_VERSION or not missing_parts(connection)
+                version > newest_version() or not missing_parts(connection)
             )
     except sqlite3.DatabaseError as error:
         failed = translate(error, path)
@@ -96,8 +96,8 @@ def is_sound(path: Path) -> bool:
         )
     if not complete:
         return False
-    if version > SCHEMA_VERSION:
-        raise StoreError(f"It has schema {version}, and this Tacit knows up to {SCHEMA_VERSION}.")
+    if version > newest_version():
+        raise StoreError(f"It has schema {version}, and this Tacit knows up to {newest_version()}.")
     return True
 
 
@@ -112,7 +112,7 @@ def copy_store(source: Path, target: Path) -> None:
             copy_database(connection, target)
         with closing(connect(target)) as copy:
             copy.execute("BEGIN IMMEDIATE")
-            for version in range(schema_version(copy) + 1, SCHEMA_VERSION + 1):
+            for version in range(schema_version(copy) + 1, newest_version() + 1):
                 migrate_one(copy, version)
             copy.execute("COMMIT")
     except sqlite3.Error as error:
@@ -123,7 +123,7 @@ def _look(path: Path, cleaning: Cleaning) -> Mapping[str, int] | None:
     """Count what would change, read only; None = it is of an older schema, which another look needs a copy of."""
     try:
         with closing(connect(path, read_only=True)) as connection:
-            if schema_version(connection) != SCHEMA_VERSION:
+            if schema_version(connection) != newest_version():
                 return None
             connection.execute("BEGIN")
             return rewrite_texts(connection, cleaning, dry_run=True)

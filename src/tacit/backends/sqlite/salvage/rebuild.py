@@ -19,7 +19,7 @@ from tacit.backends.codec import decode
 from tacit.backends.sqlite.connection import connect, device_error, translate
 from tacit.backends.sqlite.documents import index_memory
 from tacit.backends.sqlite.salvage.rows import FoundRows, MemoryRow
-from tacit.backends.sqlite.schema import SCHEMA_VERSION, migrate_one
+from tacit.backends.sqlite.schema import migrate_one, newest_version
 from tacit.backends.sqlite.scopes import scope_number
 from tacit.model.memory import Memory
 from tacit.system.files import set_mode
@@ -131,7 +131,7 @@ def write_store(rows: FoundRows, target: Path, *, values: Mapping[str, str]) -> 
             set_mode(target, 0o600)
             connection.execute("PRAGMA synchronous = OFF")  # the whole file is synced at its end
             connection.execute("BEGIN IMMEDIATE")
-            for version in range(1, SCHEMA_VERSION + 1):
+            for version in range(1, newest_version() + 1):
                 migrate_one(connection, version)
             _put_memories(connection, memories)
             _put_relations(connection, rows, {memory.number for memory in memories.values()})

@@ -226,11 +226,9 @@ def _take_of_table(found_rows: FoundRows, rowid: int, values: Row) -> None:
 
 def _take_of_index(found_rows: FoundRows, values: Row) -> None:
     match values:
-        case (int(number), int(version), int(at_ms), int(), str(reason), str(body), *change):
-            # Before schema 5 a version had no id of its change.
+        case (int(number), int(version), int(at_ms), int(), str(reason), str(body), str(change)):
             if _memory(body):
-                change_id = str(change[0]) if change and change[0] else dated_change_id(at_ms)
-                found_rows.versions[number, version] = (at_ms, reason, body, change_id)
+                found_rows.versions[number, version] = (at_ms, reason, body, change or dated_change_id(at_ms))
         case (int(source), int(target), str(kind), int() | float() as weight) if kind in _RELATIONS:
             found_rows.relations[source, target, kind] = float(weight)
         case (str(), str(), str(), str(), int(), int(), str(), int(), int()):
