@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2 as httpx
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 

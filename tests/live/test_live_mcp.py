@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from urllib.parse import quote
 
 import anyio
-import httpx
+import httpx2 as httpx
 import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client

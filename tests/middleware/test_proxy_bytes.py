@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2 as httpx
 import pytest
 
 from proxies import Api, RunningProxy, ScriptedMemory, api, proxy, without_blocks

@@ -7,7 +7,7 @@ import re
 import threading
 from pathlib import Path
 
-import httpx
+import httpx2 as httpx
 import pytest
 
 from proxies import ScriptedMemory, api, proxy, without_blocks

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from tacit.errors import FailureReason, ProviderError
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2 as httpx
 
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})  # 529: overloaded, at Anthropic
 _MOST_TRIES = 4
@@ -103,7 +103,7 @@ class JsonClient:
         self, path: str, body: Mapping[str, object], *, timeout_s: float
     ) -> Mapping[str, object] | _RetryableFailure:
         client = self._connect()
-        import httpx  # noqa: PLC0415 - loaded by _connect
+        import httpx2 as httpx  # noqa: PLC0415 - loaded by _connect
 
         until = time.monotonic() + timeout_s
         try:
@@ -141,7 +141,7 @@ class JsonClient:
     def _connect(self) -> httpx.Client:
         with self._lock:
             if self._client is None:
-                import httpx  # noqa: PLC0415 - 100 ms, spent only by those who use a server
+                import httpx2 as httpx  # noqa: PLC0415 - 100 ms, spent only by those who use a server
 
                 # A proxy is right for a server far away and wrong for one on this machine.
                 self._client = httpx.Client(headers=self._headers, trust_env=not self._loopback)

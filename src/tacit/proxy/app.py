@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-import httpx
+import httpx2 as httpx
 
 from tacit.app.library.session import guarded
 from tacit.middleware.bodies import api_of

@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
+import httpx2 as httpx
 import uvicorn
 
 from tacit import __version__

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-import httpx
+import httpx2 as httpx
 
 from tacit.errors import InvalidInput
 

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2 as httpx
 import msgspec
 
 from tacit.errors import DaemonError, InvalidInput, SyncError, TacitError, error_of

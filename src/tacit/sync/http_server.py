@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-import httpx
+import httpx2 as httpx
 
 from tacit.sync.connection import ANSWER_S, CONNECT_S, ServerConnection
 from tacit.sync.entry import Entry

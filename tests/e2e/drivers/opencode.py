@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import httpx
+import httpx2 as httpx
 
 from e2e.drivers.sandbox import PATIENT, Sandbox
 from tacit.hosts.probe import opencode

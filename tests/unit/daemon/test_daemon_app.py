@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import cast
 
-import httpx
+import httpx2 as httpx
 import pytest
 
 from tacit import Engine, __version__

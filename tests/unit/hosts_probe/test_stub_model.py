@@ -4,7 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
-import httpx
+import httpx2 as httpx
 import pytest
 
 from tacit.hosts.probe.conversation import Turn, find_places, find_text, newest_prompt, read_turns

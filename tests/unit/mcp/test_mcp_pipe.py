@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
-import httpx
+import httpx2 as httpx
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
+import httpx2 as httpx
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 

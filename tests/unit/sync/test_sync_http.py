@@ -8,7 +8,7 @@ from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 
-import httpx
+import httpx2 as httpx
 import msgspec
 import pytest
 from starlette.testclient import TestClient

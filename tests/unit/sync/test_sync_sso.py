@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
-import httpx
+import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 

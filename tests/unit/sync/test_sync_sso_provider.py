@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
+import httpx2 as httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization

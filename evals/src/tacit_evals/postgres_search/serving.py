@@ -18,7 +18,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-import httpx
+import httpx2 as httpx
 import numpy as np
 
 from tacit.backends.postgres import Connections, PostgresStore, create_roles, migrate

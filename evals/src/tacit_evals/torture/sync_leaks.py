@@ -26,7 +26,7 @@ from typing import Any
 from unittest.mock import patch
 
 import msgspec
-from httpx import Response
+from httpx2 import Response
 from starlette.testclient import TestClient
 
 from tacit.backends.postgres.connection import Connections

@@ -6,7 +6,6 @@ In: arguments. Out: tables and plots, JSON, or one HTML file that needs no other
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -27,14 +26,11 @@ def stats(
         ),
     ] = False,
     days: Annotated[int, typer.Option("--days", min=1, max=730, help="How far back charts go.")] = 30,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Write everything with plots to this file instead.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Count what is stored and used; chart injections, silences, latency and tokens; compare sessions with and without memory."""
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json
 
     answer = ask("GET", "/v1/stats", {})
     if impact:
@@ -46,16 +42,10 @@ def stats(
             tables.impact(answer)
         return
     facts = cast("Stats", {**answer, **_over_time(days)})
-    if html is not None:
-        from tacit.cli.statistics.page import write_page
-
-        write_page(html, facts)
     if as_json:
         print_json(facts)
-    elif html is None:
-        _tables(facts)
     else:
-        print_line(f"Written: {html}")
+        _tables(facts)
 
 
 def _over_time(days: int) -> OverTime:

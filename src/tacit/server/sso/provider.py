@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, cast
 from urllib.parse import quote_plus, urlencode, urlsplit
 
-import httpx
+import httpx2 as httpx
 import jwt
 import msgspec
 

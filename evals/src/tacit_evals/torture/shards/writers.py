@@ -12,7 +12,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2 as httpx
 import msgspec
 
 from tacit.backends.postgres import PostgresStore

@@ -18,7 +18,7 @@ from tacit.capture.turn import Transcript
 from tacit.errors import HostError, InvalidInput
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2 as httpx
 
 TIMEOUT_S = 20.0
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -87,14 +87,14 @@ def _client(address: str) -> Generator[httpx.Client]:
         raise InvalidInput(
             f"{address!r} is no server on this machine.", hint="Name it as http://127.0.0.1:4096."
         )
-    import httpx  # noqa: PLC0415 - 100 ms, spent only by those who use a server
+    import httpx2 as httpx  # noqa: PLC0415 - 100 ms, spent only by those who use a server
 
     with httpx.Client(base_url=address.rstrip("/"), timeout=TIMEOUT_S, trust_env=False) as client:
         yield client
 
 
 def _get(client: httpx.Client, path: str) -> object:
-    import httpx  # noqa: PLC0415 - loaded by _client
+    import httpx2 as httpx  # noqa: PLC0415 - loaded by _client
 
     try:
         reply = client.get(path)
