@@ -25,7 +25,7 @@ _LEFT_OUT = FUNCTION_WORDS | CONTRACTION_ENDS
 MAX_CHARS = 2000
 """Characters at the beginning of a text that are read; they say what it is about."""
 
-_PORTER: Any = Stemmer.Stemmer("porter")
+_PORTER: Any = Stemmer.Stemmer("porter")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 _LOCK = threading.Lock()
 
 
