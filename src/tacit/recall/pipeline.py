@@ -51,7 +51,6 @@ from tacit.recall.second_stage import read_again
 from tacit.recall.stage import Context, Delivered, RecallState, Source, Stages, Tools, run_stages
 from tacit.recall.stage_log import StageLog
 from tacit.recall.start_pool import StartPools, keep_changes
-from tacit.text.stemming import porter_stem_by_library
 
 _LOG = logging.getLogger(__name__)
 CHARS_PER_TOKEN = 4
@@ -125,7 +124,6 @@ class RecallPipeline:
     def warm(self) -> None:
         """Load what the first prompt would load, and read one, which builds the tables of the rules."""
         shipped_match()
-        porter_stem_by_library("warm")
         read_situation(
             "warm up, then fix the bug in src/warm.py and run the tests", previous_end="Shall I begin?"
         )
