@@ -79,7 +79,6 @@ LONGEST = (
     "test_web_",
     "test_e2e_",
     "test_evals_",
-    "test_postgres_shards",
     "test_why_not_properties",
 )
 """Files that take minutes: with each file in one process, none of them is begun when the others are nearly done."""

@@ -16,12 +16,11 @@ import signal
 import sys
 import tempfile
 import time
-import uuid
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
@@ -34,9 +33,6 @@ from tacit_evals.postgres_search.embedded import (
 )
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres import PostgresStore
-    from tacit.backends.postgres.connection import Connections
-    from tacit.backends.postgres.feed import Cursor, FeedEntry
     from tacit.ports.clock import Clock
     from tacit.ports.store import Store
 
@@ -150,76 +146,6 @@ def new_tenant(clock: Clock) -> Store:
 
     server()
     return PostgresStore(_run().connections, new_tenant_name(), clock=clock)
-
-
-def told_after(store: PostgresStore, cursor: Cursor, count: int) -> tuple[FeedEntry, ...]:
-    """Return the entries of the feed after `cursor`, once there are at least `count`, or after 40 s.
-
-    The feed holds entries back while an older transaction is open anywhere on the server, those of other tests included.
-    """
-    until = time.monotonic() + 40
-    while len(told := store.changes_after(cursor, limit=99)) < count and time.monotonic() < until:
-        time.sleep(0.05)
-    return told
-
-
-class Shards:
-    """Several databases under one directory, all on the server of this run. `main` is the directory."""
-
-    def __init__(self, *names: str) -> None:
-        """Make the databases; each of `names` is a shard."""
-        from tacit.backends.postgres.shards.directory import add_shard
-
-        self.server = server()
-        self._databases: dict[str, str] = {}
-        for name in ("main", *names):
-            self._make(name)
-        for name in names:
-            add_shard(
-                self.owner("main"), name, owner_dsn=self.owner(name), application_dsn=self.application(name)
-            )
-
-    def _make(self, name: str) -> None:
-        from tacit.backends.postgres.roles import create_roles
-        from tacit.backends.postgres.schema import migrate
-
-        self._databases[name] = f"shard_{name}_{uuid.uuid4().hex[:12]}"
-        self.execute(f"CREATE DATABASE {self._databases[name]}", database="postgres")
-        create_roles(self.server.dsn("postgres", self._databases[name]))
-        migrate(self.owner(name))
-
-    def owner(self, name: str) -> str:
-        """How to connect as the owner."""
-        return self.server.dsn(OWNER, self._databases[name])
-
-    def application(self, name: str) -> str:
-        """How to connect as the application."""
-        return self.server.dsn(database=self._databases[name])
-
-    def connections(self, **settings: Any) -> Connections:
-        """Connections to the directory, which know the shards."""
-        from tacit.backends.postgres.connection import Addresses, Connections
-
-        addresses = Addresses(primary=lambda name: self.application(name) if name in self._databases else "")
-        given = {"max_size": 8, "observe": check_statement, "addresses": addresses, **settings}
-        return Connections(self.application("main"), **given)
-
-    def rows(self, name: str, statement: str) -> list[tuple[Any, ...]]:
-        """What a superuser sees on a shard."""
-        return self.execute(statement, database=self._databases[name])
-
-    def execute(self, statement: str, *, database: str) -> list[tuple[Any, ...]]:
-        """Carry out a statement as a superuser."""
-        import psycopg
-
-        with psycopg.connect(self.server.dsn("postgres", database), autocommit=True) as connection:
-            cursor = connection.execute(statement.encode())
-            return cursor.fetchall() if cursor.description else []
-
-    def drop(self) -> None:
-        """Remove the databases."""
-        for database in self._databases.values():
-            self.execute(f"DROP DATABASE {database} WITH (FORCE)", database="postgres")
 
 
 OWN = re.compile(r"(?:(\w+)\.)?tenant = %\(tenant\)s")

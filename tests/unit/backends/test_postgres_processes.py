@@ -1,4 +1,4 @@
-"""Several processes and threads at one tenant, connections that are lost, tenants that move, and the feed of changes."""
+"""Several processes and threads at one tenant, connections that are lost, and the feed of changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from contracts.stores import ALPHA, EMBEDDER, NOW, add, memory, unit
-from postgres_server import OWNER, Server, check_statement, new_tenant_name, server, told_after
+from postgres_server import OWNER, Server, check_statement, new_tenant_name, server
 from samples import memory_named
 from tacit.backends.postgres import (
     Connections,
@@ -26,9 +26,10 @@ from tacit.backends.postgres import (
     examine_export,
     migrate,
     open_postgres_store,
-    promote,
     restore_export,
 )
+from tacit.backends.postgres.feed import FeedEntry
+from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import Conflict, InvalidInput, NotFound, StoreBusy, StoreError
 from tacit.model.changes import Add, Edit, Removal, Retire
 from tacit.model.memory import Relation
@@ -238,119 +239,11 @@ def test_a_server_that_stops_and_comes_back(clock: FakeClock) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class TestPromotion:
-    def test_a_tenant_moves_while_it_writes_and_reads(
-        self, running: Server, store: PostgresStore, tenant: str
-    ) -> None:
-        for start in range(0, 300, 100):
-            names = [f"mem_{number:05}" for number in range(start, start + 100)]
-            store.apply(
-                [Add(memory=memory_named(name, f"run the linter before {name}")) for name in names],
-                vectors=np.tile(unit(1, 0, 0, 0), (len(names), 1)),
-                identity=EMBEDDER,
-            )
-        moving = threading.Event()
-        over = threading.Event()
-        failures: list[BaseException] = []
-        written: list[str] = []
-
-        def write() -> None:
-            try:
-                while not over.is_set() or len(written) < 20:
-                    name = f"mem_new_{len(written):05}"
-                    one = memory_named(name, f"run the linter before {name}")
-                    store.apply([Add(memory=one)], vectors=unit(0, 1, 0, 0)[np.newaxis], identity=EMBEDDER)
-                    written.append(name)
-                    store.apply([Edit(memory=memory_named("mem_00007", f"edited {name}"))])
-                    store.count_usage(used=["mem_00299"])
-                    moving.set()
-            except BaseException as error:  # noqa: BLE001 - a thread's failure must reach the test
-                failures.append(error)
-
-        def read() -> None:
-            try:
-                while not over.is_set():
-                    before = 300 + len(written)
-                    with store.at_once():
-                        assert store.count_memories(MemoryFilter(), scope=SEEN) >= before
-                        hits = store.search.lexical("linter", scope=SEEN, limit=10_000).hits
-                        assert len(hits) == len({hit.memory_id for hit in hits}) >= before - 1
-                        near = store.search.semantic(
-                            unit(1, 0, 0, 0), identity=EMBEDDER, scope=SEEN, limit=10_000
-                        ).hits
-                        assert len(near) == len({hit.memory_id for hit in near}) >= before - 1
-            except BaseException as error:  # noqa: BLE001 - a thread's failure must reach the test
-                failures.append(error)
-
-        threads = [threading.Thread(target=write), threading.Thread(target=read)]
-        for thread in threads:
-            thread.start()
-        moving.wait(20)
-        steps: list[int] = []
-        moved = promote(
-            running.dsn(OWNER), tenant, batch_memories=25, step=lambda _: steps.append(len(written))
-        )
-        over.set()
-        for thread in threads:
-            thread.join()
-        assert failures == []
-        assert moved >= 300
-        assert len(steps) >= 12
-        assert steps[-1] > steps[0], "it wrote between the first step and the last"
-        assert store.stats().memories_active == 300 + len(written)
-        assert len(store.get(written, scope=SEEN)) == len(written)
-        assert len(store.history("mem_00007", scope=SEEN)) == 1 + len(written)
-        assert store.get(["mem_00299"], scope=SEEN)[0].use_count == len(written)
-        assert store.check() == ()
-        assert _rows_outside(running, store.database.tenant) == 0
-        assert promote(running.dsn(OWNER), tenant) == 0, "again there is nothing to do"
-
-    def test_the_graph_of_a_moved_tenant_finds_what_a_comparison_of_all_finds(
-        self, running: Server, store: PostgresStore, tenant: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        chance = np.random.default_rng(7)
-        vectors = chance.normal(size=(300, 4)).astype(np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        store.apply(
-            [Add(memory=memory_named(f"mem_{number:03}")) for number in range(300)],
-            vectors=vectors,
-            identity=EMBEDDER,
-        )
-        promote(running.dsn(OWNER), tenant)
-        asked = {"identity": EMBEDDER, "scope": SEEN, "limit": 10}
-        exact = store.search.semantic(vectors[3], **asked)
-        for limits in ((100, 50_000), (10, 100)):  # the signs, then the graph
-            monkeypatch.setattr("tacit.backends.postgres.search.nearest.EXACT_ROWS", limits[0])
-            monkeypatch.setattr("tacit.backends.postgres.search.nearest.SIGNS_ROWS", limits[1])
-            found = store.search.semantic(vectors[3], **asked)
-            assert [hit.memory_id for hit in found.hits] == [hit.memory_id for hit in exact.hits]
-            assert found.background is not None
-            assert exact.background is not None
-            assert found.background.total == exact.background.total
-            assert found.background.mean == pytest.approx(exact.background.mean, abs=0.05)
-            of_kind = store.search.semantic(vectors[3], **asked, kinds=("decision",))
-            assert of_kind.hits == ()
-
-    def test_an_unknown_tenant_is_not_found(self, running: Server) -> None:
-        with pytest.raises(NotFound, match="nobody"):
-            promote(running.dsn(OWNER), "nobody")
-
-
-def _rows_outside(running: Server, tenant: int) -> int:
-    """Rows of the tenant that still lie among the others."""
-    with psycopg.connect(running.dsn("postgres")) as connection:
-        return sum(
-            connection.execute(f"SELECT count(*) FROM {table}_shared WHERE tenant = {tenant}").fetchone()[0]
-            for table in ("memories", "versions", "vectors", "postings")
-        )
-
-
 class TestFeed:
     def test_every_version_comes_once_and_in_order(self, store: PostgresStore, clock: FakeClock) -> None:
         add(store, memory_named("mem_a"), memory_named("mem_b"))
         clock.advance(5)
         store.apply([Retire(memory_id="mem_a", at_ms=NOW)])
-        told_after(store, Cursor(), 3)
         first = store.changes_after(Cursor(), limit=2)
         rest = store.changes_after(Cursor.parse(str(first[-1].cursor)), limit=9)
         told = [(entry.memory_id, entry.memory.status, entry.at_ms) for entry in (*first, *rest)]
@@ -359,47 +252,35 @@ class TestFeed:
         assert store.changes_after(rest[-1].cursor, limit=9) == ()
         assert store.changes_after(Cursor(), limit=0) == ()
 
-    def test_a_transaction_that_ends_behind_a_later_one_is_not_lost(
+    def test_a_writer_takes_its_number_when_the_one_before_has_ended(
         self, store: PostgresStore, running: Server
     ) -> None:
-        """With numbers alone as a cursor the first of the two would never be seen."""
+        """Otherwise a reader could pass the number of a transaction that has not ended, and would never see its entry."""
         add(store, memory_named("mem_a"))
-        start = told_after(store, Cursor(), 1)[-1].cursor
-        with _versions(running, store) as first, _versions(running, store) as second:
-            first.execute(_ADD_VERSION, {"version": 2, "reason": "of the first"})
-            second.execute(_ADD_VERSION, {"version": 3, "reason": "of the second"})
-            numbers = [one.execute(_LAST_NUMBER).fetchone()[0] for one in (first, second)]
-            assert numbers[0] < numbers[1]
-            second.commit()
-            assert store.changes_after(start, limit=9) == (), "the first may still write before it"
-            first.commit()
-        told = told_after(store, start, 2)
-        assert [entry.cursor.seq for entry in told] == numbers
+        start = store.changes_after(Cursor(), limit=9)[-1].cursor
+        seen: list[tuple[FeedEntry, ...]] = []
+
+        def beside(transaction: Transaction) -> None:
+            later.start()
+            later.join(0.5)
+            assert later.is_alive()
+            seen.append(store.changes_after(start, limit=9))
+
+        later = threading.Thread(target=lambda: add(store, memory_named("mem_c")))
+        store.apply([Add(memory=memory_named("mem_b"))], beside=beside)
+        later.join()
+        assert seen == [()]
+        assert [entry.memory_id for entry in store.changes_after(start, limit=9)] == ["mem_b", "mem_c"]
 
     def test_what_was_purged_and_what_was_cleaned_is_told(self, store: PostgresStore) -> None:
         add(store, memory_named("mem_a", "Ask Wilhelmina."), memory_named("mem_b"))
-        start = told_after(store, Cursor(), 2)[-1].cursor
+        start = store.changes_after(Cursor(), limit=9)[-1].cursor
         store.rewrite_texts(lambda text, _: text.replace("Wilhelmina", "[redacted]"), dry_run=False)
         store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_b",)))
-        told = told_after(store, start, 2)
+        told = store.changes_after(start, limit=9)
         assert [(entry.kind, entry.memory_id) for entry in told] == [("version", "mem_a"), ("purge", "mem_b")]
         assert told[0].memory.content == "Ask [redacted]."
         assert store.purged_memories() == {"mem_b"}
-
-
-_ADD_VERSION = """
-    INSERT INTO versions (tenant, placement, number, version, scope, recorded_at_ms, change_id, reason, body)
-    SELECT tenant, placement, number, %(version)s, scope, recorded_at_ms, 'chg', %(reason)s, body FROM versions
-    ORDER BY version LIMIT 1"""
-_LAST_NUMBER = "SELECT currval('version_numbers')"
-
-
-def _versions(running: Server, store: PostgresStore) -> psycopg.Connection:
-    """A transaction of the tenant that does not wait for its other writers."""
-    connection = psycopg.connect(running.dsn("postgres"))
-    connection.execute("SET ROLE tacit_app")
-    connection.execute("SELECT set_config('tacit.tenant', %s, true)", (str(store.database.tenant),))
-    return connection
 
 
 class TestExport:
@@ -526,8 +407,6 @@ def test_statements_may_be_prepared(running: Server, tenant: str, clock: FakeClo
         add(store, memory_named(f"mem_{number}", "run the linter"))
         assert len(store.search.lexical("linters", scope=SEEN, limit=99).hits) == number + 1
         assert store.search.semantic(unit(1, 0, 0, 0), identity=EMBEDDER, scope=SEEN, limit=9).hits == ()
-    promote(running.dsn(OWNER), tenant)
-    assert len(store.search.lexical("linters", scope=SEEN, limit=99).hits) == 12
     store.close()
 
 

@@ -27,7 +27,7 @@ from tacit.backends.postgres import (
     schema_version,
 )
 from tacit.backends.postgres.connection import Database, observe_nothing
-from tacit.backends.postgres.roles import DIRECTORY_TABLES, TENANT_TABLES
+from tacit.backends.postgres.roles import TENANT_TABLES
 from tacit.backends.postgres.search.rankings import PostgresSearch
 from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import StoreError, StoreNewer
@@ -139,18 +139,13 @@ def test_a_server_that_is_not_there_is_said(clock: FakeClock, tmp_path: Path) ->
         open_postgres_store(f"host={tmp_path} user=nobody dbname=tacit", "team", clock=clock)
 
 
-def test_every_table_has_a_forced_policy_and_no_partition_is_reached_by_itself(running: Server) -> None:
+def test_every_table_has_a_forced_policy(running: Server) -> None:
     rows = admin(
         running,
-        "SELECT relname, relrowsecurity, relforcerowsecurity, relispartition, has_table_privilege('tacit_app', oid, 'SELECT')"
-        " FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace",
+        "SELECT relname, relrowsecurity, relforcerowsecurity FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace",
     )
-    whole = {
-        name: (on, forced) for name, on, forced, part, _ in rows if not part and name != "alembic_version"
-    }
-    kept_apart = dict.fromkeys((*TENANT_TABLES, "routes"), (True, True))
-    assert whole == {**kept_apart, "shards": (False, False), "this_database": (False, False)}
-    assert [name for name, _, _, part, may_read in rows if part and may_read] == []
+    found = {name: (on, forced) for name, on, forced in rows if name != "alembic_version"}
+    assert found == dict.fromkeys(TENANT_TABLES, (True, True))
 
 
 def add_findable(store: PostgresStore, name: str) -> None:
@@ -179,7 +174,7 @@ class _OneTransaction(Database):
     def __init__(self, transaction: Transaction) -> None:
         self._transaction_given = transaction
 
-    def reading(self, work: Callable[[Transaction], _T], *, stale: bool = False) -> _T:
+    def reading(self, work: Callable[[Transaction], _T]) -> _T:
         return work(self._transaction_given)
 
 
@@ -190,7 +185,7 @@ def found_without_tenant(
     with psycopg.connect(dsn) as connection:
         connection.execute("SELECT set_config('tacit.tenant', %s, true)", (str(tenant),))
         transaction = kind(
-            tenant=tenant, placements=(0,), change=0, indexed=(),
+            tenant=tenant, change=0,
             _connection=connection, _observe=observe_nothing, _scopes={},
         )  # fmt: skip
         search = PostgresSearch(_OneTransaction(transaction), clock=clock)
@@ -244,34 +239,8 @@ def test_the_same_id_may_be_stored_by_two_tenants(clock: FakeClock, running: Ser
     connections.close()
 
 
-OF_NO_TENANT = {
-    *(
-        "_FIND_TENANT",
-        "_ADD_TENANT",
-        "_NAME_TENANT",
-        "_FIND",
-        "_FIND_ROW",
-        "_ADD_ROW",
-        "_SHOW_NAME",
-        "_SHOW_TENANT",
-        "_ADD_TEAM",
-        "_ADD_MEMBER",
-    ),
-    *(
-        "_BOUND",
-        "_COLUMNS",
-        "_KEYS",
-        "_NUMBERED_COLUMNS",
-        "_POLICIES",
-        "_PARTITION_STATE",
-        "_LAG",
-        "_LAST",
-        "_ADVANCE",
-    ),
-    *("_FORGET_STALE", "_NOTE_CHANGED", "_COUNT_COPIED"),
-}
-"""By the first a transaction learns the number of the tenant whose name it knows, or says whose rows it sees. The second ask the catalog, the state of
-the server, and sequences. The third read temporary tables, in which a mover notes the rows of one tenant."""
+OF_NO_TENANT = {"_FIND_TENANT", "_ADD_TENANT", "_ADD_TEAM", "_BOUND"}
+"""By the first three a transaction learns the number of the tenant whose name it knows. The last one asks the catalog."""
 
 
 def texts(value: object) -> Iterator[str]:
@@ -298,18 +267,20 @@ def statements() -> Iterator[tuple[str, str]]:
                     yield name, text
 
 
-def is_of_the_directory(text: str) -> bool:
-    """Whether a statement touches the tables of the directory and no others: they say where tenants lie, and hold nothing of theirs."""
-    tables = set(re.findall(r"\b(?:FROM|JOIN|USING|UPDATE|INTO) (?!\()(\w+)", text.replace("FOR UPDATE", "")))
-    return bool(tables) and tables <= set(DIRECTORY_TABLES)
-
-
 def test_every_statement_of_the_package_names_the_tenant_of_every_table() -> None:
     found = list(statements())
     assert len(found) > 80
     for place, text in found:
-        if place not in OF_NO_TENANT and not is_of_the_directory(text):
+        if place not in OF_NO_TENANT:
             check_statement(text.replace("{table}", "memories"))
+
+
+def test_settings_are_made_by_a_statement_and_not_by_a_function() -> None:
+    """A distributed PostgreSQL can pass `SET LOCAL` on to other servers, but not the call of a function."""
+    root = Path(tacit.__file__).parent
+    files = [path for folder in ("backends/postgres", "server") for path in (root / folder).rglob("*.py")]
+    assert len(files) > 20
+    assert [path for path in files if "set_config" in path.read_text()] == []
 
 
 def test_every_key_and_every_index_of_a_tenants_table_begins_with_the_tenant(running: Server) -> None:
@@ -351,10 +322,5 @@ def test_connections_are_made_in_one_place_so_that_no_statement_runs_before_a_te
         for path in (root / folder).rglob("*.py")
         if any(mark in path.read_text() for mark in marks)
     }
-    owners = {
-        f"backends/postgres/{name}.py"
-        for name in ("promotion", "roles", "schema", "shards/directory", "shards/moving")
-    }
-    # A replica hands its connections to `connection`, which begins every transaction there as on the primary.
-    used_there = {"backends/postgres/connection.py", "backends/postgres/replicas.py"}
-    assert found == {*used_there, "server/embedded.py", *owners}
+    own = {f"backends/postgres/{name}.py" for name in ("connection", "roles", "schema")}
+    assert found == {"server/embedded.py", *own}

@@ -28,9 +28,7 @@ pytestmark = [
 def test_small_tenants_are_searched_exactly_and_large_ones_nearly():
     from tacit_evals.postgres_search.measuring import run
 
-    arguments = argparse.Namespace(
-        tenants=50, rows=50_000, queries=30, clients=2, seconds=1.0, promote=False, first=0
-    )
+    arguments = argparse.Namespace(tenants=50, rows=50_000, queries=30, clients=2, seconds=1.0, first=0)
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-"))
     process = start_process(folder, shared_buffers="512MB", maintenance_work_mem="256MB")
     try:

@@ -12,7 +12,6 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from e2e.drivers.machine import wait_for
 from postgres_server import check_statement, server
 from tacit.backends.postgres.connection import Connections, Database
 from tacit.backends.postgres.transaction import Transaction
@@ -45,15 +44,6 @@ def of(account: str) -> Principal:
     return Principal(account=account, device="d" * 64)
 
 
-def settle() -> None:
-    """Wait until every transaction of the server that runs now has ended: the feed shows nothing that one of them may precede."""
-    with psycopg.connect(server().dsn(), autocommit=True) as connection:
-        newest = connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())").fetchone()
-        assert newest is not None
-        ended = "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %s::text::xid8"
-        wait_for(lambda: connection.execute(ended, (str(newest[0]),)).fetchone() == (True,))
-
-
 class Acme:
     """An organization with a team `core`: ana administers both, bo writes, cy reviews and dee reads in the team, eve is in the organization alone."""
 
@@ -82,13 +72,11 @@ class Acme:
         return self.requests.decide(self.cy, self.core, request.id, "accept", now_ms=NOW, **more)
 
     def changes(self, who: Principal, *, after: str = "", limit: int = 50) -> TeamChanges:
-        """A page of the feed of the team, when everything that was done before is in it."""
-        settle()
+        """A page of the feed of the team."""
         return self.requests.changes(who, self.core, after=after, limit=limit)
 
     def shared(self, who: Principal) -> dict[str, bool]:
         """What a device of `who` takes over, from the beginning: whether each statement holds."""
-        settle()
         found: dict[str, bool] = {}
         cursor, more = "", True
         while more:
@@ -309,7 +297,6 @@ def test_everything_is_written_down_and_nothing_of_it_can_be_changed(acme):
     assert RULE.content not in repr(acme.members.audit(acme.ana, acme.core, before=2**53, limit=50))
     with pytest.raises(NotPermitted):
         acme.members.audit(acme.bo, acme.core, before=2**53, limit=50)
-    import psycopg
 
     with psycopg.connect(server().dsn()) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("DELETE FROM audit")
@@ -533,22 +520,6 @@ def test_a_list_of_requests_compares_some_of_them(acme, monkeypatch):
     assert len(compared) == 1
 
 
-def test_a_team_that_is_promoted_keeps_its_memories_and_its_guard(acme):
-    from tacit.backends.postgres import promote
-    from tacit.backends.postgres.roles import OWNER
-
-    first = acme.accept(acme.ask(acme.bo)).memory_id
-    assert promote(server().dsn(OWNER), f"team:{acme.core}") == 1
-    assert acme.shared(acme.dee) == {RULE.content: True}
-    second = "Releases go out on Thursdays."
-    acme.accept(acme.ask(acme.bo, replace(RULE, content=second)), replaces=[first])
-    assert acme.shared(acme.dee) == {RULE.content: False, second: True}
-    assert acme.requests.search(acme.dee, "release")
-    for who in (acme.eve, acme.zoe):
-        with pytest.raises(NotFound):
-            acme.shared(who)
-
-
 class Crash(BaseException):
     """The process ended here."""
 
@@ -709,7 +680,7 @@ def test_a_cursor_of_this_history_goes_on_where_it_stands(acme):
 
 @pytest.mark.parametrize("exactly", [True, False])
 def test_where_the_server_was_restored_from_an_old_backup_everything_comes_once_more(acme, exactly):
-    """Numbers of transactions start again then: what is written next has smaller ones than devices have seen, or the very same."""
+    """Numbers start again then: what is written next has smaller ones than devices have seen, or the very same."""
     first, lost = stated(acme, 1), stated(acme, 2)
     found, cursor, _ = everything(acme)
     assert set(found) == {first, lost}
@@ -718,16 +689,16 @@ def test_where_the_server_was_restored_from_an_old_backup_everything_comes_once_
     def restore(transaction: Transaction) -> None:
         tables = (("memories", "m"), ("versions", "v"))
         rows = transaction.rows(
-            "SELECT v.number, v.xid::text, v.seq FROM versions AS v WHERE v.tenant = %(tenant)s ORDER BY v.xid, v.seq"
+            "SELECT v.number, v.told FROM versions AS v WHERE v.tenant = %(tenant)s ORDER BY v.told"
         )
-        (_, *_rest), (gone, xid, seq), (newest, *_others) = rows
+        _, (gone, told), (newest, _) = rows
         for table, _ in tables:
             transaction.execute(
                 f"DELETE FROM {table} WHERE tenant = %(tenant)s AND number = %(gone)s", {"gone": gone}
             )
-        values = {"number": newest, "xid": xid, "seq": seq if exactly else seq - 1}
+        values = {"number": newest, "told": told if exactly else told + 5}
         transaction.execute(
-            "UPDATE versions SET xid = %(xid)s::xid8, seq = %(seq)s WHERE tenant = %(tenant)s AND number = %(number)s",
+            "UPDATE versions SET told = %(told)s WHERE tenant = %(tenant)s AND number = %(number)s",
             values,
         )
 
@@ -735,27 +706,6 @@ def test_where_the_server_was_restored_from_an_old_backup_everything_comes_once_
     found, _, anew = everything(acme, cursor)
     assert anew
     assert found == {first: True, new: True}
-
-
-def test_what_a_dump_of_another_server_brought_in_is_shown_and_new_ones_come_behind(acme):
-    first = stated(acme, 1)
-    gone = acme.accept(acme.ask(acme.bo, replace(RULE, content="It was said by mistake."))).memory_id
-    acme.requests.unshare(acme.bo, acme.core, gone, purge=True, now_ms=NOW)
-    _, cursor, _ = everything(acme)
-
-    def dumped(transaction: Transaction) -> None:
-        for table in ("versions", "purges"):
-            transaction.execute(
-                f"UPDATE {table} SET xid = (xid::text::bigint + 1000000000)::text::xid8 WHERE tenant = %(tenant)s"
-            )
-
-    database_of(acme).writing(dumped, durable=True, alone=True)
-    found, later, anew = everything(acme, cursor)
-    assert (found, anew) == ({first: True}, True)
-    assert acme.changes(acme.dee, after="", limit=9).purged == (gone,)
-    second = stated(acme, 2)
-    found, _, anew = everything(acme, later)
-    assert (found, anew) == ({second: True}, False)
 
 
 def test_a_cursor_whose_entry_was_purged_begins_anew(acme):
@@ -767,9 +717,7 @@ def test_a_cursor_whose_entry_was_purged_begins_anew(acme):
     assert ([memory.statement.content for memory in page.memories], page.purged) == ([first], (last,))
 
 
-@pytest.mark.parametrize(
-    "odd", ["1", "1.2.3.4", "a.b.c", "-1.0.", "1.1", "99999999999999999999999.1.x", "\0"]
-)
+@pytest.mark.parametrize("odd", ["1", "1.2.3", "a.b", "-1.", "1.1", "99999999999999999999999.x", "\0"])
 def test_what_is_no_cursor_is_refused_or_begins_anew(acme, odd):
     first = stated(acme, 1)
     try:
@@ -781,7 +729,6 @@ def test_what_is_no_cursor_is_refused_or_begins_anew(acme, odd):
 
 def test_the_database_itself_shows_a_team_to_its_members_alone(acme):
     """A mistake in the code opens nothing: no transaction begins for a principal who is no member, and no row is seen without one."""
-    import psycopg
 
     from tacit.backends.postgres.connection import Connections, Database, TenantUnseen
 

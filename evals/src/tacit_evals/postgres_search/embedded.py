@@ -94,27 +94,6 @@ def start_process(folder: Path, **settings: str) -> subprocess.Popen[bytes]:
         )
 
 
-REPLICATED = {"wal_level": "replica", "max_wal_senders": "4"}
-"""Settings of a primary with replicas, and of its replicas."""
-
-
-def copy_as_replica(primary: Path, folder: Path) -> None:
-    """Copy the running cluster in `primary`, which was started with `REPLICATED`, to `folder`. A server started there follows the primary."""
-    user = _user()
-    if user:
-        shutil.chown(folder, user)
-        folder.chmod(0o755)
-    subprocess.run(
-        [
-            programs() / "pg_basebackup", "-h", primary, "-U", "postgres", "-D", folder / "data",
-            "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync",
-        ],
-        user=user,
-        cwd=folder,
-        check=True,
-    )  # fmt: skip
-
-
 def wait_until_ready(process: subprocess.Popen[bytes], folder: Path) -> None:
     """Wait until the server accepts connections.
 

@@ -1,14 +1,13 @@
 """Measures how well and how fast the PostgreSQL store searches: recall of both arms, processor time of the server, queries per second.
 
 Run: `python -m tacit_evals.postgres_search --tenants 50 --rows 50000`, with `[--queries 200] [--seconds 8] [--clients 8]
-[--buffers 512MB] [--promote] [--first 100] [--json FILE]`.
+[--buffers 512MB] [--first 100] [--json FILE]`.
 
 It starts a PostgreSQL server, fills it through the store, and ends it. The sizes of tenants follow Zipf's law. A vector is a mixture of three of 400 random
 directions and noise. A statement has 18 words of a vocabulary of 20,000, whose frequencies follow Zipf's law. A query is a statement of the tenant with eight of
 its words and a changed vector. Recall is the share of the ten best memories that were found. The ten best are computed exactly: by the cosines of all stored
 vectors, by BM25 over all terms, and for both arms by the fusion of these two by reciprocal ranks. Processor time is that of the backend process, read from /proc.
-For the queries per second, every client is a process; each of its queries asks both arms in one transaction, of any tenant except the largest. With `--first`, a small tenant is measured before and after the other tenants are stored. `--promote` gives
-the largest tenant its own partitions before it is measured.
+For the queries per second, every client is a process; each of its queries asks both arms in one transaction, of any tenant except the largest. With `--first`, a small tenant is measured before and after the other tenants are stored.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from tacit.backends.postgres import (
     create_roles,
     migrate,
     open_postgres_store,
-    promote,
 )
 from tacit.backends.postgres.documents import word_terms
 from tacit.model.changes import Add
@@ -356,10 +354,6 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
         fill(application, tenants[first:])
         seconds += time.perf_counter() - began
     written = total / seconds
-    if arguments.promote:
-        began = time.perf_counter()
-        promote(owner, tenants[0].name)
-        promoted = time.perf_counter() - began
     size = _settle(superuser)
     middle = min(
         tenants,
@@ -377,7 +371,6 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
         "rows": total,
         "rows written per second": written,
         "bytes per row": size / total,
-        **({"seconds to promote": promoted} if arguments.promote else {}),
         "searches": [asdict(row) for row in measured],
         "with fewer tenants": [asdict(row) for row in alone],
         "load": load(
@@ -423,7 +416,6 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--buffers", default="512MB")
-    parser.add_argument("--promote", action="store_true")
     parser.add_argument(
         "--first",
         type=int,

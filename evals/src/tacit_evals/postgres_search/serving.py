@@ -22,7 +22,6 @@ import httpx2 as httpx
 import numpy as np
 
 from tacit.backends.postgres import Connections, PostgresStore, create_roles, migrate
-from tacit.config.databases import DATABASE
 from tacit.config.settings import EmbedderSettings
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -30,6 +29,7 @@ from tacit.model.scope import UNIVERSAL
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
 from tacit.server.logs import Principal
+from tacit.server.main import DATABASE
 from tacit.server.postgres_logs import PostgresLogs
 from tacit.server.teams import open_teams
 from tacit.server.teams.access import SERVER, team_tenant

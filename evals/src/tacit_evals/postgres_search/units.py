@@ -1,4 +1,4 @@
-"""Measures what an account, an entry, a memory, a push, a search and a move cost the server: `python -m tacit_evals.postgres_search.units [--tenants 2000]`.
+"""Measures what an account, an entry, a memory, a push and a search cost the server: `python -m tacit_evals.postgres_search.units [--tenants 2000]`.
 
 It starts PostgreSQL and one process of `tacit-server serve`, and fills both through the product's own interfaces. Bytes are the growth of the database with
 indexes, after a vacuum. Processor time is that of all processes of PostgreSQL, and of the server's process, read from /proc. The database does not wait for
@@ -31,13 +31,11 @@ from rich.table import Table
 from tacit.backends.postgres import PostgresStore, create_roles, migrate
 from tacit.backends.postgres.connection import Connections
 from tacit.backends.postgres.roles import APPLICATION, OWNER
-from tacit.backends.postgres.shards.directory import add_shard
-from tacit.backends.postgres.shards.moving import move_tenant
-from tacit.config.databases import DATABASE
 from tacit.model.changes import Add
 from tacit.providers.clock import SystemClock
 from tacit.server.app import PREFIX
 from tacit.server.logs import Login
+from tacit.server.main import DATABASE
 from tacit.server.postgres_logs import PostgresLogs
 from tacit.sync.entry import Entry, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
@@ -96,11 +94,10 @@ class Bench:
         self._postgres_folder.mkdir()
         self.postgres = start_process(self._postgres_folder, shared_buffers="256MB")
         wait_until_ready(self.postgres, self._postgres_folder)
-        for name in ("main", "b"):
-            with psycopg.connect(self.dsn("postgres", "postgres"), autocommit=True) as connection:
-                connection.execute(f"CREATE DATABASE {name}".encode())
-            create_roles(self.dsn("postgres", name))
-            migrate(self.dsn(OWNER, name))
+        with psycopg.connect(self.dsn("postgres", "postgres"), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE main")
+        create_roles(self.dsn("postgres"))
+        migrate(self.dsn(OWNER))
         self.connections = Connections(self.dsn(APPLICATION), min_size=2, max_size=4)
         self.logs = PostgresLogs(self.connections)
         self.world = World(seed=1)
@@ -297,29 +294,6 @@ class Bench:
         for connection in kept:
             connection.close()
 
-    def moves(self, sizes: Sequence[int]) -> None:
-        add_shard(
-            self.dsn(OWNER), "b", owner_dsn=self.dsn(OWNER, "b"), application_dsn=self.dsn(APPLICATION, "b")
-        )
-        for size in sizes:
-            name = f"moving-{size}"
-            store = PostgresStore(self.connections, name, clock=SystemClock())
-            for start in range(0, size, 500):
-                part = min(500, size - start)
-                added = [
-                    Add(memory=memory_of(f"mem_{start + place}", text))
-                    for place, text in enumerate(self.texts(part))
-                ]
-                store.apply(added, vectors=self.world.vectors(part), identity=EMBEDDER)
-            began = time.monotonic()
-            moved = move_tenant(name, "b", owner_url=lambda shard: self.dsn(OWNER, shard))
-            took_s = time.monotonic() - began
-            self.note(
-                f"a move of {size:,} memories ({moved.rows:,} rows)",
-                took_s,
-                f"s; its writers wait {moved.stopped_ms} ms",
-            )
-
 
 def _children(pid: int) -> list[int]:
     found: list[int] = []
@@ -349,9 +323,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tacit_evals.postgres_search.units", description=__doc__)
     parser.add_argument("--tenants", type=int, default=2_000)
     parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument(
-        "--moves", type=int, nargs="*", default=[100, 1_000, 10_000], help="sizes of the tenants to move"
-    )
     chosen = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="tu-", dir="/tmp"))
     bench = None
@@ -362,7 +333,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bench.search(stores, 1_000)
         bench.exchange(devices, chosen.seconds)
         bench.connection()
-        bench.moves(chosen.moves)
     finally:
         if bench is not None:
             bench.end()

@@ -27,11 +27,11 @@ from typing import Any
 
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
-from tacit.config.databases import DATABASE
 from tacit.config.environment import one_thread_for_arrays
 from tacit.errors import SyncError, TacitError
 from tacit.ports.store import MemoryFilter
 from tacit.server.embedded import embedded_database
+from tacit.server.main import DATABASE
 from tacit_evals.postgres_search.server_process import first_line, kill, run_command, start_server
 from tacit_evals.torture.outcome import Outcome
 

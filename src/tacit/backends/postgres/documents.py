@@ -93,11 +93,11 @@ def _weights(trigger: Trigger) -> Mapping[str, int]:
 
 _REMOVE = """
     DELETE FROM postings
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND number = ANY(%(numbers)s)
+    WHERE tenant = %(tenant)s AND number = ANY(%(numbers)s)
     RETURNING number, space, term, scope, value"""
 _ADD = """
-    INSERT INTO postings (tenant, placement, space, term, scope, number, value)
-    SELECT %(tenant)s, %(placement)s, space, term, scope, number, value
+    INSERT INTO postings (tenant, space, term, scope, number, value)
+    SELECT %(tenant)s, space, term, scope, number, value
     FROM unnest(%(spaces)b::smallint[], %(terms)b::text[], %(scopes)b::int[], %(numbers)b::bigint[], %(values)b::int[])
         AS new (space, term, scope, number, value)"""
 _COUNT = """

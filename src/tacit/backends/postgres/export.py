@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "tacit-tenant", 1
 _BATCH = 500
 
-_M = "m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s)"
+_M = "m.tenant = %(tenant)s"
 _TABLES = {
     "versions": f"""
         SELECT v.body, v.reason, v.recorded_at_ms, v.change_id FROM versions AS v JOIN memories AS m ON {_M}
             AND m.number = v.number
-        WHERE v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) ORDER BY v.number, v.version""",
+        WHERE v.tenant = %(tenant)s ORDER BY v.number, v.version""",
     "counts": f"SELECT m.id, m.use_count, m.shown_count FROM memories AS m WHERE {_M} ORDER BY m.number",
     "vectors": f"""
         SELECT m.id, i.name, i.dimensions, v.vector::real[] FROM vectors AS v JOIN memories AS m ON {_M} AND m.number = v.number
         JOIN identities AS i ON i.tenant = %(tenant)s AND i.identity = v.identity
-        WHERE v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) ORDER BY v.number""",
+        WHERE v.tenant = %(tenant)s ORDER BY v.number""",
     "relations": f"""
         SELECT m.id, b.id, r.type, r.weight FROM relations AS r JOIN memories AS m ON {_M} AND m.number = r.source
-        JOIN memories AS b ON b.tenant = %(tenant)s AND b.placement = ANY(%(placements)s) AND b.number = r.target
+        JOIN memories AS b ON b.tenant = %(tenant)s AND b.number = r.target
         WHERE r.tenant = %(tenant)s ORDER BY r.source, r.target, r.type""",
     "sessions": "SELECT body FROM sessions WHERE tenant = %(tenant)s ORDER BY host, session_id",
     "exposures": """
@@ -79,8 +79,8 @@ _PLAIN = {
 """Tables whose rows are written as they were read: the names of their values, and the statement."""
 _SET_SHOWN = """
     UPDATE memories SET shown_count = %(shown)s
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND id = %(id)s"""
-_IS_EMPTY = "SELECT count(*) FROM memories WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s)"
+    WHERE tenant = %(tenant)s AND id = %(id)s"""
+_IS_EMPTY = "SELECT count(*) FROM memories WHERE tenant = %(tenant)s"
 
 Row = tuple[str, list[Any]]
 

@@ -24,19 +24,19 @@ _STATS = """
         (SELECT count(*) FROM exposures WHERE tenant = %(tenant)s),
         (SELECT count(*) FROM traces WHERE tenant = %(tenant)s),
         (SELECT count(*) FROM handovers WHERE tenant = %(tenant)s AND done_at_ms IS NULL),
-        (SELECT count(*) FROM vectors WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s))"""
+        (SELECT count(*) FROM vectors WHERE tenant = %(tenant)s)"""
 _MISSING = """
     SELECT count(*) FROM memories AS m
-    LEFT JOIN vectors AS v ON v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = m.number
-    WHERE m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND v.number IS NULL
+    LEFT JOIN vectors AS v ON v.tenant = %(tenant)s AND v.number = m.number
+    WHERE m.tenant = %(tenant)s AND v.number IS NULL
         AND m.status IN ('active', 'quarantined')"""
 _SIZE = """
     SELECT sum(pg_column_size(m.*)) FROM memories AS m
-    WHERE m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s)"""
+    WHERE m.tenant = %(tenant)s"""
 
-_M = "m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s)"
-_V = "v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s)"
-_P = "p.tenant = %(tenant)s AND p.placement = ANY(%(placements)s)"
+_M = "m.tenant = %(tenant)s"
+_V = "v.tenant = %(tenant)s"
+_P = "p.tenant = %(tenant)s"
 _COUNTS = (
     (
         f"""SELECT count(*) FROM scopes AS s WHERE s.tenant = %(tenant)s AND (

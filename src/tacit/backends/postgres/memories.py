@@ -24,7 +24,7 @@ from tacit.ports.store import MemoryFilter, Recorded
 if TYPE_CHECKING:
     from tacit.backends.postgres.transaction import Transaction
 
-_OWN = "tenant = %(tenant)s AND placement = ANY(%(placements)s)"
+_OWN = "tenant = %(tenant)s"
 _IN_SCOPE = f"{_OWN} AND scope = ANY(%(scopes)s)"
 _GREATEST = "\U0010ffff"
 _INDEXED_CHARS = 200
@@ -45,7 +45,7 @@ _KNOWN_THEN = f"""
         SELECT DISTINCT ON (number) number, scope, body FROM versions
         WHERE {_OWN} AND recorded_at_ms <= %(as_of)s ORDER BY number, version DESC
     ) AS v
-    JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = v.number
+    JOIN memories AS m ON m.tenant = %(tenant)s AND m.number = v.number
     WHERE v.scope = ANY(%(scopes)s) AND (%(any_level)s OR m.sensitivity = ANY(%(levels)s))"""
 # Each step reads one entry of the index behind the kind before, so the cost grows with the kinds, not with the memories.
 _KINDS = f"""
@@ -61,13 +61,13 @@ _KINDS = f"""
 _CHANGED = f"SELECT id FROM memories WHERE {_IN_SCOPE} AND change > %(since)s LIMIT %(limit)s"
 _HISTORY = """
     SELECT v.body FROM memories AS m
-    JOIN versions AS v ON v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = m.number
-    WHERE m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.id = %(id)s AND v.scope = ANY(%(scopes)s)
+    JOIN versions AS v ON v.tenant = %(tenant)s AND v.number = m.number
+    WHERE m.tenant = %(tenant)s AND m.id = %(id)s AND v.scope = ANY(%(scopes)s)
     ORDER BY v.version"""
 _EDGES = """
     SELECT a.id, b.id, r.type, r.weight FROM relations AS r
-    JOIN memories AS a ON a.tenant = %(tenant)s AND a.placement = ANY(%(placements)s) AND a.number = r.source
-    JOIN memories AS b ON b.tenant = %(tenant)s AND b.placement = ANY(%(placements)s) AND b.number = r.target
+    JOIN memories AS a ON a.tenant = %(tenant)s AND a.number = r.source
+    JOIN memories AS b ON b.tenant = %(tenant)s AND b.number = r.target
     WHERE r.tenant = %(tenant)s AND a.scope = ANY(%(scopes)s) AND b.scope = ANY(%(scopes)s)"""
 _RELATIONS = (
     f"{_EDGES} AND (r.source = ANY(%(numbers)s) OR r.target = ANY(%(numbers)s)) ORDER BY a.id, b.id, r.type"
@@ -78,18 +78,18 @@ _NUMBERS = f"SELECT number FROM memories WHERE {_IN_SCOPE} AND id = ANY(%(ids)s)
 _PENDING = """
     FROM memories AS m
     LEFT JOIN identities AS i ON i.tenant = %(tenant)s AND i.name = %(name)s AND i.dimensions = %(dimensions)s
-    LEFT JOIN vectors AS v ON v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = m.number
+    LEFT JOIN vectors AS v ON v.tenant = %(tenant)s AND v.number = m.number
         AND v.identity = i.identity
-    WHERE m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND v.number IS NULL
+    WHERE m.tenant = %(tenant)s AND v.number IS NULL
         AND m.status IN ('active', 'quarantined')"""
 _COUNT_PENDING = f"SELECT count(*) {_PENDING}"
 _LIST_PENDING = f"SELECT m.body, m.use_count, m.shown_count {_PENDING} ORDER BY m.number LIMIT %(limit)s"
 _VECTORS = """
     SELECT m.id, v.vector::real[] FROM memories AS m
     JOIN identities AS i ON i.tenant = %(tenant)s AND i.name = %(name)s AND i.dimensions = %(dimensions)s
-    JOIN vectors AS v ON v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = m.number
+    JOIN vectors AS v ON v.tenant = %(tenant)s AND v.number = m.number
         AND v.identity = i.identity
-    WHERE m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.scope = ANY(%(scopes)s)
+    WHERE m.tenant = %(tenant)s AND m.scope = ANY(%(scopes)s)
         AND m.id = ANY(%(ids)s)"""
 
 
@@ -269,7 +269,7 @@ def recorded(
         "WITH last AS (SELECT number, version, recorded_at_ms, reason, body, change_id FROM versions"
         f" WHERE {' AND '.join(tests)} ORDER BY {', '.join(f'{column} DESC' for column in newest)} LIMIT %(limit)s)"
         " SELECT l.recorded_at_ms, l.reason, l.body, l.change_id, (SELECT w.body FROM versions AS w"
-        " WHERE w.tenant = %(tenant)s AND w.placement = ANY(%(placements)s) AND w.number = l.number"
+        " WHERE w.tenant = %(tenant)s AND w.number = l.number"
         " AND w.version < l.version ORDER BY w.version DESC LIMIT 1)"
         f" FROM last AS l ORDER BY {', '.join(f'l.{column} DESC' for column in newest)}",
         values,

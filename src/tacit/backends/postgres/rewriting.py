@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CleanAt = Callable[[str, str], str]
 """Cleans a text that belongs to a scope (its name, "" = the user's own)."""
 
-_OWN = "tenant = %(tenant)s AND placement = ANY(%(placements)s)"
+_OWN = "tenant = %(tenant)s"
 _NUMBERS = f"SELECT number FROM memories WHERE {_OWN} AND id = ANY(%(ids)s)"
 _SESSIONS = (
     "SELECT host, session_id, project_id, parent_host, parent_id FROM sessions WHERE tenant = %(tenant)s"
@@ -54,22 +54,23 @@ _GONE = {
 }
 """What goes, table by table; memories last."""
 _NOTE_PURGE = """
-    INSERT INTO purges (tenant, id, at_ms) SELECT %(tenant)s, id, %(now_ms)s FROM unnest(%(ids)s::text[]) AS gone (id)
+    INSERT INTO purges (tenant, id, at_ms, told)
+    SELECT %(tenant)s, id, %(now_ms)s, %(before)s + place FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS gone (id, place)
     ON CONFLICT (tenant, id) DO NOTHING"""
 _PURGED = "SELECT id FROM purges WHERE tenant = %(tenant)s"
 
 _MEMORIES = """
     SELECT m.id, s.name, m.body FROM memories AS m
     JOIN scopes AS s ON s.tenant = %(tenant)s AND s.scope = m.scope
-    WHERE m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND (%(all)s OR m.kind = ANY(%(notes)s))
+    WHERE m.tenant = %(tenant)s AND (%(all)s OR m.kind = ANY(%(notes)s))
         AND NOT m.number = ANY(%(numbers)s) ORDER BY m.number"""
 _VERSIONS = """
     SELECT v.number, v.version, s.name, v.body, v.reason, %(all)s OR m.kind = ANY(%(notes)s) FROM versions AS v
     JOIN scopes AS s ON s.tenant = %(tenant)s AND s.scope = v.scope
-    JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = v.number
-    WHERE v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND NOT v.number = ANY(%(numbers)s)"""
+    JOIN memories AS m ON m.tenant = %(tenant)s AND m.number = v.number
+    WHERE v.tenant = %(tenant)s AND NOT v.number = ANY(%(numbers)s)"""
 _PUT_VERSION = f"""
-    UPDATE versions SET body = %(body)s, reason = %(reason)s, xid = pg_current_xact_id(), seq = nextval('version_numbers')
+    UPDATE versions SET body = %(body)s, reason = %(reason)s, told = %(told)s
     WHERE {_OWN} AND number = %(number)s AND version = %(version)s"""
 _SESSION_BODIES = (
     "SELECT host, session_id, project_id, body FROM sessions WHERE tenant = %(tenant)s AND NOT ({gone})"
@@ -185,7 +186,9 @@ class _Rewriting:
                 self._transaction.execute(f"DELETE FROM {table} WHERE {condition}", self._values)
         if not self._dry_run:
             remove_memories(self._transaction, self._ids)
-            self._transaction.execute(_NOTE_PURGE, {"ids": self._ids, "now_ms": now_ms})
+            before = next_change(self._transaction, len(self._ids)) - len(self._ids)
+            values = {"ids": self._ids, "now_ms": now_ms, "before": before}
+            self._transaction.execute(_NOTE_PURGE, values)
 
     def memories(self) -> None:
         """Clean the bodies of memories, and derive their search data again."""
@@ -206,6 +209,7 @@ class _Rewriting:
             why = reason if cleaned == recorded else encode_reason(cleaned)
             if (after, why) != (body, reason) and self._changes("versions"):
                 values = {"body": after, "reason": why, "number": number, "version": version}
+                values["told"] = next_change(self._transaction)
                 self._transaction.execute(_PUT_VERSION, values)
 
     def sessions(self) -> None:

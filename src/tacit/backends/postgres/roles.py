@@ -23,11 +23,9 @@ TENANT_TABLES = (
     "sso_logins", "sso_identities", "sso_links",
 )  # fmt: skip
 """Every table with rows of tenants. The application reads and writes them, and each has a policy for its tenant."""
-SEQUENCES = ("memory_numbers", "version_numbers", "audit_numbers")
+SEQUENCES = ("memory_numbers", "audit_numbers")
 APPEND_ONLY = ("audit",)
 """Tables whose rows the application may neither change nor delete."""
-DIRECTORY_TABLES = ("routes", "shards", "this_database")
-"""The tables with the shard of each tenant. They hold no data of tenants. See `shards`."""
 
 _BOUND = """
     SELECT rolcanlogin AND NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole) FROM pg_roles
@@ -47,7 +45,7 @@ def create_roles(
 
     Args:
         superuser_dsn: a connection that may create roles and extensions.
-        owner: the name of the role that creates tables and moves tenants.
+        owner: the name of the role that creates tables.
         application: the name of the role that reads and writes.
         owner_password: its new password; None = keep the present one.
         application_password: its new password; None = keep the present one.
@@ -86,7 +84,7 @@ def _create(
 
 
 def grant_application(connection: psycopg.Connection[tuple[Any, ...]], application: str) -> None:
-    """Give the application its rights on the tables. `connection` is that of their owner. It gets no rights on partitions, because only the tables have policies."""
+    """Give the application its rights on the tables. `connection` is that of their owner."""
     role = sql.Identifier(application)
     tables = sql.SQL(", ").join(map(sql.Identifier, TENANT_TABLES))
     sequences = sql.SQL(", ").join(map(sql.Identifier, SEQUENCES))
@@ -94,9 +92,7 @@ def grant_application(connection: psycopg.Connection[tuple[Any, ...]], applicati
     fixed = sql.SQL(", ").join(map(sql.Identifier, APPEND_ONLY))
     connection.execute(sql.SQL("REVOKE UPDATE, DELETE ON {} FROM {}").format(fixed, role))
     connection.execute(sql.SQL("GRANT USAGE ON SEQUENCE {} TO {}").format(sequences, role))
-    connection.execute(sql.SQL("GRANT SELECT ON alembic_version, shards, this_database TO {}").format(role))
-    connection.execute(sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON routes TO {}").format(role))
-    connection.execute(sql.SQL("GRANT UPDATE (tenants) ON shards TO {}").format(role))
+    connection.execute(sql.SQL("GRANT SELECT ON alembic_version TO {}").format(role))
 
 
 def refuse_unbound_role(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
@@ -120,7 +116,7 @@ def refuse_unbound_role(connection: psycopg.Connection[tuple[Any, ...]]) -> None
         table
         for table, active in connection.execute(
             "SELECT name, row_security_active(name) FROM unnest(%s::text[]) AS name",
-            ([*TENANT_TABLES, "routes"],),
+            (list(TENANT_TABLES),),
         )
         if not active
     ]

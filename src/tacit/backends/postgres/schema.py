@@ -15,7 +15,7 @@ from tacit.backends.postgres.failures import not_migrated, translate
 from tacit.backends.postgres.roles import APPLICATION, grant_application
 from tacit.errors import UPGRADE, StoreNewer
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 1
 """The newest migration that this Tacit knows."""
 
 _LOCK = 0x54414349

@@ -26,9 +26,7 @@ from tacit.backends.postgres import (
     writing,
 )
 from tacit.backends.postgres.connection import (
-    ALONE,
     WAIT_S,
-    Addresses,
     Connections,
     Database,
     observe_nothing,
@@ -76,7 +74,6 @@ def open_postgres_store(
     wait_s: float = WAIT_S,
     prepare_threshold: int | None = None,
     observe: Observe = observe_nothing,
-    addresses: Addresses = ALONE,
 ) -> PostgresStore:
     """Open the store of `tenant` with connections of its own, which it closes; see `Connections`.
 
@@ -91,7 +88,6 @@ def open_postgres_store(
         wait_s=wait_s,
         prepare_threshold=prepare_threshold,
         observe=observe,
-        addresses=addresses,
     )
     try:
         return PostgresStore(connections, tenant, clock=clock, closes_connections=True)
@@ -182,7 +178,6 @@ class PostgresStore:
             lambda transaction: memories.list_memories(
                 transaction, where, scope=scope, limit=limit, offset=offset
             ),
-            stale=True,
         )
 
     def find_memories(
@@ -194,13 +189,12 @@ class PostgresStore:
             lambda transaction: word_search.find_memories(
                 transaction, words, memory_filter, scope=scope, limit=limit
             ),
-            stale=True,
         )
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
         """See the port."""
         return self.database.reading(
-            lambda transaction: memories.count_memories(transaction, where, scope=scope), stale=True
+            lambda transaction: memories.count_memories(transaction, where, scope=scope)
         )
 
     def count_active(self, *, scope: ScopeFilter) -> int:
@@ -211,7 +205,7 @@ class PostgresStore:
 
     def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
         """See the port."""
-        return self.database.reading(lambda transaction: memories.kinds(transaction, scope), stale=True)
+        return self.database.reading(lambda transaction: memories.kinds(transaction, scope))
 
     def resolve(
         self,
@@ -342,9 +336,7 @@ class PostgresStore:
 
     def list_sessions(self, *, limit: int) -> tuple[SessionState, ...]:
         """See the port."""
-        return self.database.reading(
-            lambda transaction: sessions.list_sessions(transaction, limit), stale=True
-        )
+        return self.database.reading(lambda transaction: sessions.list_sessions(transaction, limit))
 
     def list_traces(
         self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
@@ -354,13 +346,12 @@ class PostgresStore:
             lambda transaction: sessions.list_traces(
                 transaction, session=session, surface=surface, limit=limit
             ),
-            stale=True,
         )
 
     def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
         """See the port."""
         return self.database.reading(
-            lambda transaction: sessions.find_traces(transaction, where, limit=limit), stale=True
+            lambda transaction: sessions.find_traces(transaction, where, limit=limit)
         )
 
     def exposures(
@@ -473,7 +464,7 @@ class PostgresStore:
 
     def stats(self) -> StoreStats:
         """See the port. Also counts the tenant's rows, which takes longer the more there are."""
-        return self.database.reading(health.read_stats, stale=True)
+        return self.database.reading(health.read_stats)
 
     def change(self) -> int:
         """See the port."""

@@ -30,25 +30,19 @@ class Transaction:
 
     Attributes:
         tenant: the number of the tenant.
-        placements: the partitions that hold its rows; new rows go to the last one.
         change: its change counter at the beginning of the transaction.
-        indexed: identities of embedders whose vectors have their own HNSW index.
-        stay: number of times the tenant has moved to another shard.
     """
 
     tenant: int
-    placements: tuple[int, ...]
     change: int
-    indexed: tuple[int, ...]
     _connection: _Connection
     _observe: Observe
     _scopes: dict[ScopeFilter, tuple[StoredScope, ...]]
-    stay: int = 0
 
     def execute(
         self, statement: str, values: Mapping[str, object] | None = None, *, binary: bool = False
     ) -> psycopg.Cursor[Row]:
-        """Execute a statement. Besides `values` it may use `tenant`, `placements` and `placement` (for new rows). `binary` = results are sent in binary form."""
+        """Execute a statement. Besides `values` it may use `tenant`. `binary` = results are sent in binary form."""
         self._observe(statement)
         return self._connection.execute(statement.encode(), self._given(values), binary=binary)
 
@@ -94,12 +88,7 @@ class Transaction:
         return [stored.number for stored in self.scopes(scope)]
 
     def _given(self, values: Mapping[str, object] | None) -> dict[str, object]:
-        return {
-            "tenant": self.tenant,
-            "placements": list(self.placements),
-            "placement": self.placements[-1],
-            **_cleaned(values or {}),
-        }
+        return {"tenant": self.tenant, **_cleaned(values or {})}
 
 
 def _array(sent: bytes | None) -> NDArray[Any]:

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 _REMOVE = """
     DELETE FROM vectors
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND number = ANY(%(numbers)s)"""
+    WHERE tenant = %(tenant)s AND number = ANY(%(numbers)s)"""
 _ADD = """
-    INSERT INTO vectors (tenant, placement, number, identity, scope, active, id, kind, valid_from_ms, valid_to_ms, bits, vector)
-    SELECT %(tenant)s, %(placement)s, m.number, %(identity)s, m.scope, m.status = 'active', m.id, m.kind, m.valid_from_ms,
+    INSERT INTO vectors (tenant, number, identity, scope, active, id, kind, valid_from_ms, valid_to_ms, bits, vector)
+    SELECT %(tenant)s, m.number, %(identity)s, m.scope, m.status = 'active', m.id, m.kind, m.valid_from_ms,
         m.valid_to_ms, binary_quantize(new.vector::halfvec)::bit varying, new.vector::halfvec
     FROM unnest(%(numbers)s::bigint[], %(vectors)b::text[]) AS new (number, vector)
-    JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = new.number"""
+    JOIN memories AS m ON m.tenant = %(tenant)s AND m.number = new.number"""
 _FOLLOW = """
     UPDATE vectors AS v SET scope = m.scope, active = m.status = 'active', kind = m.kind, valid_from_ms = m.valid_from_ms,
         valid_to_ms = m.valid_to_ms
     FROM memories AS m
-    WHERE v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = ANY(%(numbers)s)
-        AND m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = v.number
+    WHERE v.tenant = %(tenant)s AND v.number = ANY(%(numbers)s)
+        AND m.tenant = %(tenant)s AND m.number = v.number
         AND (v.scope, v.active, v.kind, v.valid_from_ms, v.valid_to_ms)
             IS DISTINCT FROM (m.scope, m.status = 'active', m.kind, m.valid_from_ms, m.valid_to_ms)"""
 _FIND_IDENTITY = """

@@ -52,28 +52,28 @@ _ARRAYS = ", ".join(f"%({name}){'b' if kind == 'text' else 's'}::{kind}[]" for n
 
 _STORED = """
     SELECT id, number, scope, version, use_count, shown_count, body FROM memories
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND id = ANY(%(ids)s)"""
-_NEXT_CHANGE = "UPDATE tenants SET change = change + 1 WHERE tenant = %(tenant)s RETURNING change"
+    WHERE tenant = %(tenant)s AND id = ANY(%(ids)s)"""
+_NEXT_CHANGE = "UPDATE tenants SET change = change + %(count)s WHERE tenant = %(tenant)s RETURNING change"
 _NEWEST_CHANGE = """
     SELECT v.change_id FROM versions AS v
-    JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = v.number
-    WHERE v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND m.id = %(id)s
+    JOIN memories AS m ON m.tenant = %(tenant)s AND m.number = v.number
+    WHERE v.tenant = %(tenant)s AND m.id = %(id)s
     ORDER BY v.version DESC LIMIT 1"""
 _ADD = f"""
-    INSERT INTO memories (tenant, placement, number, id, {_NAMES})
-    SELECT %(tenant)s, %(placement)s, nextval('memory_numbers'), id, {_NAMES}
+    INSERT INTO memories (tenant, number, id, {_NAMES})
+    SELECT %(tenant)s, nextval('memory_numbers'), id, {_NAMES}
     FROM unnest(%(ids)s::text[], {_ARRAYS}) AS new (id, {_NAMES})
     RETURNING id, number"""
 _UPDATE = f"""
     UPDATE memories AS m SET {", ".join(f"{name} = new.{name}" for name in _COLUMNS)}
     FROM unnest(%(numbers)s::bigint[], {_ARRAYS}) AS new (number, {_NAMES})
-    WHERE m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = new.number"""
+    WHERE m.tenant = %(tenant)s AND m.number = new.number"""
 _ADD_VERSIONS = """
-    INSERT INTO versions (tenant, placement, number, version, scope, recorded_at_ms, change_id, reason, body)
-    SELECT %(tenant)s, %(placement)s, number, version, scope, at_ms, change_id, reason, body
+    INSERT INTO versions (tenant, told, number, version, scope, recorded_at_ms, change_id, reason, body)
+    SELECT %(tenant)s, %(before)s + place, number, version, scope, at_ms, change_id, reason, body
     FROM unnest(%(numbers)s::bigint[], %(versions)s::bigint[], %(scopes)s::int[], %(times)s::bigint[],
         %(change_ids)b::text[], %(reasons)b::text[], %(bodies)b::text[])
-        AS new (number, version, scope, at_ms, change_id, reason, body)"""
+        WITH ORDINALITY AS new (number, version, scope, at_ms, change_id, reason, body, place)"""
 _COUNT_SCOPES = """
     UPDATE scopes AS s SET total = s.total + new.total, active = s.active + new.active, words = s.words + new.words,
         code = s.code + new.code, change = %(change)s, moved = CASE WHEN new.moved THEN %(change)s ELSE s.moved END
@@ -82,10 +82,10 @@ _COUNT_SCOPES = """
     WHERE s.tenant = %(tenant)s AND s.scope = new.scope"""
 _REMOVE = """
     DELETE FROM memories
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND number = ANY(%(numbers)s)"""
+    WHERE tenant = %(tenant)s AND number = ANY(%(numbers)s)"""
 _MARK_CHANGED = """
     UPDATE memories SET change = %(change)s
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND number = ANY(%(numbers)s)
+    WHERE tenant = %(tenant)s AND number = ANY(%(numbers)s)
     RETURNING scope"""
 _MARK_SCOPES = "UPDATE scopes SET change = %(change)s WHERE tenant = %(tenant)s AND scope = ANY(%(scopes)s)"
 _RELATE = """
@@ -100,18 +100,18 @@ _UNRELATE = """
     WHERE r.tenant = %(tenant)s AND r.source = old.source AND r.target = old.target AND r.type = old.type"""
 _NEWEST_TIMES = """
     SELECT m.id, max(v.recorded_at_ms) FROM memories AS m
-    JOIN versions AS v ON v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = m.number
-    WHERE m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.id = ANY(%(ids)s) GROUP BY m.id"""
+    JOIN versions AS v ON v.tenant = %(tenant)s AND v.number = m.number
+    WHERE m.tenant = %(tenant)s AND m.id = ANY(%(ids)s) GROUP BY m.id"""
 _SET_USES = """
     UPDATE memories AS m SET use_count = new.uses
     FROM unnest(%(ids)s::text[], %(counts)s::bigint[]) AS new (id, uses)
-    WHERE m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.id = new.id AND m.use_count <> new.uses"""
+    WHERE m.tenant = %(tenant)s AND m.id = new.id AND m.use_count <> new.uses"""
 _COUNT_SHOWN = """
     UPDATE memories SET shown_count = shown_count + 1
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND id = ANY(%(ids)s)"""
+    WHERE tenant = %(tenant)s AND id = ANY(%(ids)s)"""
 _COUNT_USED = """
     UPDATE memories SET use_count = use_count + 1
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND id = ANY(%(ids)s)"""
+    WHERE tenant = %(tenant)s AND id = ANY(%(ids)s)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,16 +202,16 @@ def _newest_change(transaction: Transaction, memory_id: str) -> str:
     return "" if row is None else str(row[0])
 
 
-def next_change(transaction: Transaction) -> int:
-    """Raise the change counter of the tenant by one, and return it."""
-    return transaction.number(_NEXT_CHANGE)
+def next_change(transaction: Transaction, count: int = 1) -> int:
+    """Raise the change counter of the tenant by `count`, and return it. The tenant's row stays locked, so that numbers are stored in their order."""
+    return transaction.number(_NEXT_CHANGE, {"count": count})
 
 
 def _put_versions(
     transaction: Transaction, versions: Sequence[_Version], stored: Mapping[str, StoredMemory]
 ) -> dict[str, int]:
     """Append versions in order, and update each memory and its search data to its last version. Return the numbers of the memories by id."""
-    change = next_change(transaction)
+    change = next_change(transaction, len(versions))
     scopes = scope_numbers(transaction, (version.memory.scope for version in versions))
     last: dict[str, tuple[Memory, int]] = {}
     numbered: list[tuple[_Version, int]] = []
@@ -232,6 +232,7 @@ def _put_versions(
     transaction.execute(
         _ADD_VERSIONS,
         {
+            "before": change - len(versions),
             "numbers": [numbers[version.memory.id] for version, _ in numbered],
             "versions": [number for _, number in numbered],
             "scopes": [scopes[version.memory.scope] for version, _ in numbered],
@@ -382,7 +383,7 @@ def put_vectors(
 
 _NUMBERS = """
     SELECT id, number FROM memories
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND id = ANY(%(ids)s)"""
+    WHERE tenant = %(tenant)s AND id = ANY(%(ids)s)"""
 
 
 def memory_numbers(transaction: Transaction, ids: Iterable[str]) -> dict[str, int]:

@@ -41,7 +41,7 @@ class Identities:
     """Maps people at a provider to accounts. Safe to share between threads and processes."""
 
     def __init__(self, connections: Connections, logs: Logs, issuer: str) -> None:
-        """Map the people of the provider `issuer` to the accounts of `logs`, in the databases of `connections`."""
+        """Map the people of the provider `issuer` to the accounts of `logs`, in the database of `connections`."""
         self._connections = connections
         self._logs = logs
         self._list = Database(connections, provider_tenant(issuer))

@@ -112,7 +112,7 @@ class SignIns:
     """Stores unfinished logins. Safe to share between threads and processes."""
 
     def __init__(self, connections: Connections, issuer: str) -> None:
-        """Store the logins with the provider `issuer` in the databases of `connections`."""
+        """Store the logins with the provider `issuer` in the database of `connections`."""
         self._database = Database(connections, provider_tenant(issuer))
 
     def begin(self, *, device: str, address: str, by: Principal | None, now_ms: int) -> Begun:

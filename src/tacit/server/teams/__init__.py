@@ -36,10 +36,10 @@ class Teams:
 def open_teams(
     connections: Connections, logs: Logs, *, clock: Clock | None = None, embedder: Embedder | None = None
 ) -> Teams:
-    """Return the teams that lie in the databases of `connections`.
+    """Return the teams that lie in the database of `connections`.
 
     Args:
-        connections: connections to the directory.
+        connections: connections to the database.
         logs: the accounts of people.
         clock: None = the clock of the system.
         embedder: None = the shipped model, which is loaded when it is first used.

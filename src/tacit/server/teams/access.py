@@ -50,7 +50,7 @@ class Access:
     """Opens teams for principals. Safe to share between threads."""
 
     def __init__(self, connections: Connections, *, now_ms: Callable[[], int]) -> None:
-        """Open the teams in the databases of `connections`. `now_ms` returns the time that decides whether a membership has ended."""
+        """Open the teams in the database of `connections`. `now_ms` returns the time that decides whether a membership has ended."""
         self.connections = connections
         self._now_ms = now_ms
 

@@ -104,7 +104,7 @@ class Members:
     """Stores who is a member of which team. Safe to share between threads and processes."""
 
     def __init__(self, connections: Connections, logs: Logs, *, now_ms: Callable[[], int]) -> None:
-        """Store members in the databases of `connections`. The people are the accounts of `logs`; `now_ms` returns the current time."""
+        """Store members in the database of `connections`. The people are the accounts of `logs`; `now_ms` returns the current time."""
         self._connections = connections
         self._logs = logs
         self._now_ms = now_ms

@@ -12,15 +12,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from tacit.backends.postgres.feed import (
-    Cursor,
-    FeedEntry,
-    changes_after,
-    is_hiding,
-    is_known,
-    needs_renumbering,
-    renumber,
-)
+from tacit.backends.postgres.feed import Cursor, FeedEntry, changes_after, is_known
 from tacit.backends.postgres.store import PostgresStore
 from tacit.backends.postgres.transaction import Transaction
 from tacit.backends.postgres.writing import read_stored
@@ -322,8 +314,8 @@ class Requests:
     def changes(self, who: Principal, team: str, *, after: str, limit: int) -> TeamChanges:
         """Return the changes after the cursor `after` ("" = from the beginning), at most `limit` versions.
 
-        If the entry of the cursor is not in this database, everything is returned from the beginning: the database was restored from a backup, the tenant
-        moved to another shard, or the entry was purged.
+        If the entry of the cursor is not in this database, everything is returned from the beginning: the database was restored from a backup, or
+        the entry was purged.
 
         Raises:
             InvalidPayload: `after` is not a cursor.
@@ -334,13 +326,9 @@ class Requests:
 
         def read(transaction: Transaction) -> tuple[Cursor, tuple[FeedEntry, ...], bool]:
             start = cursor if is_known(transaction, cursor) else Cursor()
-            page = changes_after(transaction, start, limit=limit)
-            return start, page, is_hiding(transaction, page[-1].cursor if page else start)
+            page = changes_after(transaction, start, limit=limit + 1)
+            return start, page[:limit], len(page) > limit
 
-        if entered.database.reading(
-            needs_renumbering
-        ):  # the database was restored from a dump of another server
-            entered.database.writing(renumber, durable=True, alone=True)
         start, found, more = entered.database.reading(read)
         newest: dict[str, FeedEntry] = {entry.memory_id: entry for entry in found}
         remotes = self._remotes(team)
@@ -585,7 +573,7 @@ def _cursor(text: str) -> Cursor:
         cursor = Cursor.parse(text)
     except ValueError as error:
         raise InvalidPayload(f"{text[:40]!r} is not a cursor of the changes of a team.") from error
-    if not (0 <= cursor.xid < 2**64 and 0 <= cursor.seq < 2**63):
+    if not 0 <= cursor.number < 2**63:
         raise InvalidPayload(f"{text[:40]!r} is not a cursor of the changes of a team.")
     return cursor
 

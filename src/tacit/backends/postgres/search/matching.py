@@ -51,7 +51,7 @@ _AHEAD = 4
 _LEAST_AHEAD = 200
 """At least so many are looked up where more frequent terms may change the order."""
 
-_OWN = "tenant = %(tenant)s AND placement = ANY(%(placements)s)"
+_OWN = "tenant = %(tenant)s"
 
 _FREQUENCIES = """
     SELECT term, sum(documents) FROM terms
@@ -59,7 +59,7 @@ _FREQUENCIES = """
 _POSTINGS = """
     SELECT held.numbers, held.lengths FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS asked (term, place), LATERAL (
         SELECT array_agg(p.number) AS numbers, array_agg(p.value) AS lengths FROM postings AS p
-        WHERE p.tenant = %(tenant)s AND p.placement = ANY(%(placements)s) AND p.space = %(space)s AND p.term = asked.term
+        WHERE p.tenant = %(tenant)s AND p.space = %(space)s AND p.term = asked.term
             AND p.scope = ANY(%(scopes)s)
     ) AS held ORDER BY asked.place"""
 _FREQUENT = f"""

@@ -1,8 +1,7 @@
 """The memories nearest to a vector. In: a vector, a scope. Out: hits, and the background that they stand out from.
 
-Three ways, by the number of memories in scope: every vector is compared; or the signs of all, which an index holds, choose candidates that
-are then compared; or, for a tenant with partitions of its own, the graph of its HNSW index. The first is exact. A graph over several
-tenants is never asked: under a filter it finds next to nothing.
+Two ways, by the number of memories in scope: every vector is compared; or the signs of all, which an index holds, choose candidates that
+are then compared. The first is exact. A graph (HNSW) over several tenants is never asked: under a filter it finds next to nothing.
 """
 
 from __future__ import annotations
@@ -23,19 +22,15 @@ if TYPE_CHECKING:
 
 EXACT_ROWS = 10_000
 """In scopes of no more memories every vector is compared."""
-SIGNS_ROWS = 25_000
-"""In larger ones the graph is asked, where there is one: it takes half of the time and finds more."""
 CANDIDATES = 400
 """Candidates that signs choose."""
-GRAPH_BREADTH = 800
-"""HNSW's `ef_search`."""
 SAMPLE = 512
 """The background of a large scope is that of about so many memories."""
 EVERY = 64
 """Of so many vectors one is in the index that samples are drawn from."""
 _LEAST_SAMPLE = 32
 
-_MINE = """v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.identity = %(identity)s AND v.active
+_MINE = """v.tenant = %(tenant)s AND v.identity = %(identity)s AND v.active
             AND v.scope = ANY(%(scopes)s)"""
 _EXACT = (
     f"SELECT array_agg(v.number), array_agg(v.vector <#> %(query)s::halfvec) FROM vectors AS v WHERE {_MINE}"
@@ -46,24 +41,16 @@ _BY_SIGNS = f"""
         ORDER BY v.bits <~> binary_quantize(%(query)s::halfvec)::bit varying LIMIT %(candidates)s
     )
     SELECT v.id, -(v.vector <#> %(query)s::halfvec) AS score FROM near
-    JOIN vectors AS v ON v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = near.number
+    JOIN vectors AS v ON v.tenant = %(tenant)s AND v.number = near.number
     ORDER BY score DESC, v.id DESC LIMIT %(limit)s"""
 _SAMPLED = f"""
     WITH drawn AS MATERIALIZED (SELECT v.number FROM vectors AS v WHERE {_MINE} {{drawn}} LIMIT {2 * SAMPLE})
     SELECT count(*), avg(-(v.vector <#> %(query)s::halfvec)), stddev_pop(-(v.vector <#> %(query)s::halfvec)) FROM drawn
-    JOIN vectors AS v ON v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = drawn.number"""
+    JOIN vectors AS v ON v.tenant = %(tenant)s AND v.number = drawn.number"""
 _DRAWN = f"AND v.number %% {EVERY} = 0 AND v.number %% %(step)s = 0"
-_BREADTH = """
-    SELECT set_config('hnsw.ef_search', %(breadth)s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
-    FROM tenants WHERE tenant = %(tenant)s"""
-_BY_GRAPH = f"""
-    SELECT v.id, -(v.vector::halfvec({{dimensions}}) <#> %(query)s::halfvec({{dimensions}})) AS score FROM vectors AS v
-    WHERE v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.identity = {{identity}} AND v.active
-        AND v.scope = ANY(%(scopes)s) AND {HOLDS}{{kinds}}
-    ORDER BY v.vector::halfvec({{dimensions}}) <#> %(query)s::halfvec({{dimensions}}) LIMIT %(limit)s"""
 _OTHER = """
     SELECT i.name, i.dimensions FROM vectors AS v JOIN identities AS i ON i.tenant = %(tenant)s AND i.identity = v.identity
-    WHERE v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.active AND v.scope = ANY(%(scopes)s) LIMIT 1"""
+    WHERE v.tenant = %(tenant)s AND v.active AND v.scope = ANY(%(scopes)s) LIMIT 1"""
 
 
 def nearest(
@@ -96,14 +83,9 @@ def nearest(
         hits, background = _exact(transaction, values, limit)
     else:
         background = _sampled(transaction, values, total)
-        by_graph = (
-            total > SIGNS_ROWS and identity_number in transaction.indexed and len(transaction.placements) == 1
+        rows = transaction.rows(
+            _BY_SIGNS.format(kinds=of_kinds), {**values, "candidates": max(CANDIDATES, 4 * limit)}
         )
-        rows = _by_graph(transaction, values, of_kinds, identity, identity_number) if by_graph else []
-        if not rows:
-            rows = transaction.rows(
-                _BY_SIGNS.format(kinds=of_kinds), {**values, "candidates": max(CANDIDATES, 4 * limit)}
-            )
         hits = [Hit(memory_id=name, score=float(score)) for name, score in rows]
     if background is None:
         _refuse_other_embedder(transaction, values, identity)
@@ -132,15 +114,6 @@ def _sampled(transaction: Transaction, values: dict[str, object], total: int) ->
         if count >= least:
             return Background(count=count, mean=float(mean), deviation=float(deviation), total=total)
     return None
-
-
-def _by_graph(
-    transaction: Transaction, values: dict[str, object], kinds: str, identity: EmbedderIdentity, number: int
-) -> list[tuple[str, float]]:
-    transaction.execute(_BREADTH, {"breadth": str(GRAPH_BREADTH)})
-    # The index holds vectors of one identity alone: the planner has to see its number.
-    statement = _BY_GRAPH.format(dimensions=int(identity.dimensions), identity=int(number), kinds=kinds)
-    return [(str(name), float(score)) for name, score in transaction.rows(statement, values)]
 
 
 def _refuse_other_embedder(

@@ -57,33 +57,33 @@ _LINKED = f"""
     SELECT m.id, f.total FROM (
         SELECT p.number, sum(asked.weight) AS total
         FROM unnest(%(terms)s::text[], %(weights)s::int[]) AS asked (term, weight)
-        JOIN postings AS p ON p.tenant = %(tenant)s AND p.placement = ANY(%(placements)s) AND p.term = asked.term
+        JOIN postings AS p ON p.tenant = %(tenant)s AND p.term = asked.term
         WHERE p.space = %(space)s AND p.scope = ANY(%(scopes)s) GROUP BY p.number
     ) AS f
-    JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = f.number
+    JOIN memories AS m ON m.tenant = %(tenant)s AND m.number = f.number
     WHERE {_SHOWN} AND {HOLDS}{{kinds}} ORDER BY f.total DESC, m.id DESC LIMIT %(limit)s"""
 _FITTING = f"""
     SELECT m.id, f.best FROM (
         SELECT p.number, max(asked.weight * p.value) AS best
         FROM unnest(%(terms)s::text[], %(probabilities)s::float8[]) AS asked (term, weight)
-        JOIN postings AS p ON p.tenant = %(tenant)s AND p.placement = ANY(%(placements)s) AND p.term = asked.term
+        JOIN postings AS p ON p.tenant = %(tenant)s AND p.term = asked.term
         WHERE p.space = %(space)s AND p.scope = ANY(%(scopes)s) GROUP BY p.number
     ) AS f
-    JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = f.number
+    JOIN memories AS m ON m.tenant = %(tenant)s AND m.number = f.number
     WHERE {_SHOWN} AND f.best > 0 AND {HOLDS}{{kinds}} ORDER BY f.best DESC, m.id DESC LIMIT %(limit)s"""
 _STANDING = f"""
     SELECT best.id, best.importance FROM unnest(%(kinds)s::text[]) AS asked (kind)
     CROSS JOIN unnest(%(scopes)s::int[]) AS seen (scope)
     CROSS JOIN LATERAL (
         SELECT id, pinned, {{breadth}} AS breadth, importance FROM memories
-        WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND scope = seen.scope AND kind = asked.kind
+        WHERE tenant = %(tenant)s AND scope = seen.scope AND kind = asked.kind
             AND status = 'active' AND {HOLDS}
         ORDER BY pinned DESC, {{order}}importance DESC, id DESC LIMIT %(limit)s
     ) AS best
     ORDER BY best.pinned DESC, best.breadth DESC, best.importance DESC, best.id DESC LIMIT %(limit)s"""
 _BY_ERROR = f"""
     SELECT id FROM memories
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND error_key = %(key)s AND error_key <> ''
+    WHERE tenant = %(tenant)s AND error_key = %(key)s AND error_key <> ''
         AND scope = ANY(%(scopes)s) AND status = 'active' AND {HOLDS} ORDER BY id DESC LIMIT %(limit)s"""
 
 
@@ -93,7 +93,7 @@ class PostgresSearch:
     def __init__(self, database: Database, *, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._identities: dict[tuple[int, EmbedderIdentity], int] = {}
+        self._identities: dict[EmbedderIdentity, int] = {}
 
     def semantic(
         self,
@@ -187,7 +187,7 @@ class PostgresSearch:
                         weights[place] = max(weights[place], idf(chosen.total, holding))
             return WordTable(ids=tuple(ids), scores=scores, weights=weights, complete=chosen.complete)
 
-        return self._database.reading(search, stale=True)
+        return self._database.reading(search)
 
     def entity(
         self,
@@ -274,14 +274,13 @@ class PostgresSearch:
     def _identity(self, transaction: Transaction, identity: EmbedderIdentity) -> int:
         """Return the number of an embedder's identity; 0 = it is not stored.
 
-        The number never changes while the tenant is on one shard. The tenant has another number on each shard, so the cache is keyed by that number.
+        The number never changes.
         """
-        key = (transaction.tenant, identity)
-        number = self._identities.get(key, 0)
+        number = self._identities.get(identity, 0)
         if not number:
             number = transaction.number(_IDENTITY, identity_values(identity))
             if number:
-                self._identities[key] = number
+                self._identities[identity] = number
         return number
 
     def _ranking(
@@ -297,7 +296,7 @@ class PostgresSearch:
             scopes = _searched(transaction, scope) if limit > 0 else ()
             return tuple(search(transaction, scopes)) if scopes else ()
 
-        hits = self._database.reading(work, stale=True)
+        hits = self._database.reading(work)
         return Ranking(space=space, hits=hits, took_ms=self._clock.monotonic_ms() - began)
 
 

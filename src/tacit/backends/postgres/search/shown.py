@@ -19,7 +19,7 @@ HOLDS = "valid_from_ms <= %(now_ms)s AND (valid_to_ms IS NULL OR valid_to_ms > %
 OF_KINDS = " AND kind = ANY(%(kinds)s)"
 _SHOWN = f"""
     SELECT number, id FROM memories
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND status = 'active' AND scope = ANY(%(scopes)s)
+    WHERE tenant = %(tenant)s AND status = 'active' AND scope = ANY(%(scopes)s)
         AND number = ANY(%(numbers)s) AND {HOLDS}"""
 _GROWTH = 4
 """Each further batch of lookups is this many times as large as the one before."""

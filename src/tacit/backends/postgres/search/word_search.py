@@ -27,7 +27,7 @@ _UNIT = 1_000_000
 
 _FREQUENCY = """
     SELECT count(DISTINCT number) FROM postings
-    WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND space = %(space)s AND scope = ANY(%(scopes)s)
+    WHERE tenant = %(tenant)s AND space = %(space)s AND scope = ANY(%(scopes)s)
         AND term >= %(first)s AND term <= %(last)s"""
 _VOCABULARY = """
     SELECT DISTINCT term FROM terms WHERE tenant = %(tenant)s AND space = %(space)s AND scope = ANY(%(scopes)s)"""
@@ -35,11 +35,11 @@ _PROPOSED = """
     SELECT id, body::json ->> 'content' FROM (
         SELECT p.number, sum(asked.weight) AS total
         FROM unnest(%(firsts)s::text[], %(lasts)s::text[], %(weights)s::bigint[]) AS asked (first, last, weight)
-        JOIN postings AS p ON p.tenant = %(tenant)s AND p.placement = ANY(%(placements)s)
+        JOIN postings AS p ON p.tenant = %(tenant)s
             AND p.term >= asked.first AND p.term <= asked.last
         WHERE p.space = %(space)s AND p.scope = ANY(%(scopes)s) GROUP BY p.number
     ) AS f
-    JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = f.number
+    JOIN memories AS m ON m.tenant = %(tenant)s AND m.number = f.number
     WHERE {tests} ORDER BY total DESC, id DESC LIMIT %(most)s"""
 
 

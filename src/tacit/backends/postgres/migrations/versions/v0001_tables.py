@@ -1,7 +1,8 @@
-"""The tables, their partitions and their policies. In: an empty database, as the owner. Out: schema 1.
+"""The tables, their indexes and their policies. In: an empty database, as the owner. Out: schema 1.
 
-Text is ordered by its code points, as Python orders it. Large tables are partitioned by placement: 0 is shared by all tenants and
-split by a hash of the tenant, any other number belongs to the tenant of that number alone.
+Text is ordered by its code points, as Python orders it. The first column of every primary key and of every index is the tenant. An account, an organization,
+a team and a provider of single sign-on are tenants. A transaction sees the row of a team in `tenants` only if its principal is a member, and no transaction
+begins without that row.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-_SHARES = 16
 _TEXT = 'text COLLATE "C"'
-
-_PARTITIONED = {
+_TABLES = {
     "memories": f"""
         number bigint NOT NULL,
         id {_TEXT} NOT NULL,
@@ -42,8 +41,8 @@ _PARTITIONED = {
         change bigint NOT NULL,
         version bigint NOT NULL,
         body text NOT NULL,
-        PRIMARY KEY (tenant, placement, number),
-        UNIQUE (tenant, placement, id)""",
+        PRIMARY KEY (tenant, number),
+        UNIQUE (tenant, id)""",
     "versions": f"""
         number bigint NOT NULL,
         version bigint NOT NULL,
@@ -52,9 +51,8 @@ _PARTITIONED = {
         change_id {_TEXT} NOT NULL,
         reason text NOT NULL,
         body text NOT NULL,
-        xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
-        seq bigint NOT NULL DEFAULT nextval('version_numbers'),
-        PRIMARY KEY (tenant, placement, number, version)""",
+        told bigint NOT NULL,
+        PRIMARY KEY (tenant, number, version)""",
     "vectors": f"""
         number bigint NOT NULL,
         identity int NOT NULL,
@@ -66,49 +64,14 @@ _PARTITIONED = {
         valid_to_ms bigint,
         bits bit varying NOT NULL,
         vector halfvec NOT NULL,
-        PRIMARY KEY (tenant, placement, number)""",
+        PRIMARY KEY (tenant, number)""",
     "postings": f"""
         space smallint NOT NULL,
         term {_TEXT} NOT NULL,
         scope int NOT NULL,
         number bigint NOT NULL,
         value int NOT NULL,
-        PRIMARY KEY (tenant, placement, space, term, scope, number) INCLUDE (value)""",
-}
-_STORAGE = {
-    "memories": "fillfactor = 85",
-    "versions": "",
-    "vectors": "toast_tuple_target = 8160",  # long vectors stay in the row: a scan that unpacks each takes ten times as long
-    "postings": "autovacuum_vacuum_insert_scale_factor = 0.05",  # index-only scans need the visibility map
-}
-_INDEXES = (
-    "memories (tenant, scope, number) INCLUDE (id, kind, valid_from_ms, valid_to_ms) WHERE status = 'active'",
-    "memories (tenant, scope, change)",
-    "memories (tenant, created_at_ms DESC, id)",
-    "memories (tenant, status, scope)",
-    "memories (tenant, source, scope)",
-    "memories (tenant, scope, kind, created_at_ms DESC, id) WHERE status = 'active'",
-    "memories (tenant, scope, kind, pinned DESC, importance DESC, id) WHERE status = 'active'",
-    "memories (tenant, scope, left(folded, 200)) WHERE status = 'quarantined'",
-    "memories (tenant, error_key, scope) WHERE error_key <> ''",
-    "versions (tenant, recorded_at_ms DESC, number DESC, version DESC)",
-    "versions (tenant, change_id)",
-    "versions (tenant, xid, seq)",
-    "vectors (tenant, identity, scope) INCLUDE (number, kind, valid_from_ms, valid_to_ms, bits) WHERE active",
-    "vectors (tenant, identity, scope) INCLUDE (number) WHERE active AND number % 64 = 0",
-    "postings (tenant, number)",
-    "terms (tenant, space, scope)",
-    "relations (tenant, target)",
-    "sessions (tenant, last_signal_at_ms DESC, host, session_id)",
-    "exposures (tenant, memory_id)",
-    "traces (tenant, at_ms DESC, id DESC)",
-    "traces (tenant, session, at_ms DESC, id DESC)",
-    "handovers (tenant, at_ms, key) WHERE done_at_ms IS NULL",
-    "purges (tenant, xid, seq)",
-)
-"""Without the placement: within a partition it says nothing, and an order behind it would not be used."""
-
-_PLAIN = {
+        PRIMARY KEY (tenant, space, term, scope, number) INCLUDE (value)""",
     "scopes": f"""
         scope int NOT NULL,
         name {_TEXT} NOT NULL,
@@ -184,53 +147,174 @@ _PLAIN = {
     "purges": f"""
         id {_TEXT} NOT NULL,
         at_ms bigint NOT NULL,
-        xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
-        seq bigint NOT NULL DEFAULT nextval('version_numbers'),
+        told bigint NOT NULL,
         PRIMARY KEY (tenant, id)""",
+    "accounts": f"""
+        key {_TEXT} NOT NULL,
+        PRIMARY KEY (tenant)""",
+    "invites": f"""
+        code {_TEXT} NOT NULL,
+        until_ms bigint NOT NULL,
+        PRIMARY KEY (tenant, code)""",
+    "devices": f"""
+        device {_TEXT} NOT NULL,
+        name text NOT NULL,
+        token {_TEXT} NOT NULL,
+        created_at_ms bigint NOT NULL,
+        seen_at_ms bigint NOT NULL,
+        revoked_at_ms bigint,
+        taken_over text[] NOT NULL DEFAULT '{{}}',
+        PRIMARY KEY (tenant, device),
+        UNIQUE (tenant, token)""",
+    "logs": f"""
+        device {_TEXT} NOT NULL,
+        last bigint NOT NULL,
+        PRIMARY KEY (tenant, device)""",
+    "entries": f"""
+        device {_TEXT} NOT NULL,
+        number bigint NOT NULL,
+        id {_TEXT} NOT NULL,
+        previous {_TEXT} NOT NULL,
+        kind {_TEXT} NOT NULL,
+        subject {_TEXT} NOT NULL,
+        digest {_TEXT} NOT NULL,
+        sealed bytea NOT NULL,
+        signature bytea NOT NULL,
+        received_at_ms bigint NOT NULL,
+        PRIMARY KEY (tenant, device, number)""",
+    "members": f"""
+        principal {_TEXT} NOT NULL,
+        name text NOT NULL,
+        role {_TEXT} NOT NULL,
+        service boolean NOT NULL DEFAULT false,
+        added_by {_TEXT} NOT NULL,
+        added_at_ms bigint NOT NULL,
+        joined_at_ms bigint,
+        token {_TEXT} NOT NULL DEFAULT '',
+        until_ms bigint NOT NULL DEFAULT 0,
+        ends_at_ms bigint NOT NULL DEFAULT 0,
+        PRIMARY KEY (tenant, principal)""",
+    "memberships": f"""
+        principal {_TEXT} NOT NULL,
+        team {_TEXT} NOT NULL,
+        PRIMARY KEY (tenant, principal, team)""",
+    "team_projects": f"""
+        remote {_TEXT} NOT NULL,
+        team {_TEXT} NOT NULL,
+        PRIMARY KEY (tenant, remote)""",
+    "share_requests": f"""
+        id {_TEXT} NOT NULL,
+        author {_TEXT} NOT NULL,
+        state {_TEXT} NOT NULL,
+        created_at_ms bigint NOT NULL,
+        decided_at_ms bigint,
+        decided_by {_TEXT} NOT NULL DEFAULT '',
+        comment text NOT NULL DEFAULT '',
+        memory_id {_TEXT} NOT NULL DEFAULT '',
+        body text NOT NULL,
+        PRIMARY KEY (tenant, id)""",
+    "audit": f"""
+        number bigint NOT NULL DEFAULT nextval('audit_numbers'),
+        at_ms bigint NOT NULL,
+        principal {_TEXT} NOT NULL,
+        device {_TEXT} NOT NULL,
+        action {_TEXT} NOT NULL,
+        subject text NOT NULL,
+        PRIMARY KEY (tenant, number)""",
+    "sso_logins": f"""
+        login {_TEXT} NOT NULL,
+        secret {_TEXT} NOT NULL,
+        code {_TEXT} NOT NULL,
+        account {_TEXT} NOT NULL,
+        device text NOT NULL,
+        address text NOT NULL,
+        until_ms bigint NOT NULL,
+        browser {_TEXT} NOT NULL DEFAULT '',
+        state {_TEXT} NOT NULL DEFAULT '',
+        nonce {_TEXT} NOT NULL DEFAULT '',
+        verifier {_TEXT} NOT NULL DEFAULT '',
+        outcome {_TEXT} NOT NULL DEFAULT '',
+        result text NOT NULL DEFAULT '',
+        PRIMARY KEY (tenant, login)""",
+    "sso_identities": f"""
+        identity {_TEXT} NOT NULL,
+        account {_TEXT} NOT NULL,
+        PRIMARY KEY (tenant, identity)""",
+    "sso_links": f"""
+        identity {_TEXT} NOT NULL,
+        issuer {_TEXT} NOT NULL,
+        logged_in_at_ms bigint NOT NULL,
+        PRIMARY KEY (tenant)""",
 }
+_STORAGE = {
+    "memories": "fillfactor = 85",
+    "vectors": "toast_tuple_target = 8160",  # long vectors stay in the row: a scan that unpacks each takes ten times as long
+    "postings": "autovacuum_vacuum_insert_scale_factor = 0.05",  # index-only scans need the visibility map
+}
+_INDEXES = (
+    "memories (tenant, scope, number) INCLUDE (id, kind, valid_from_ms, valid_to_ms) WHERE status = 'active'",
+    "memories (tenant, scope, change)",
+    "memories (tenant, created_at_ms DESC, id)",
+    "memories (tenant, status, scope)",
+    "memories (tenant, source, scope)",
+    "memories (tenant, scope, kind, created_at_ms DESC, id) WHERE status = 'active'",
+    "memories (tenant, scope, kind, pinned DESC, importance DESC, id) WHERE status = 'active'",
+    "memories (tenant, scope, left(folded, 200)) WHERE status = 'quarantined'",
+    "memories (tenant, error_key, scope) WHERE error_key <> ''",
+    "versions (tenant, recorded_at_ms DESC, number DESC, version DESC)",
+    "versions (tenant, change_id)",
+    "versions (tenant, told)",
+    "vectors (tenant, identity, scope) INCLUDE (number, kind, valid_from_ms, valid_to_ms, bits) WHERE active",
+    "vectors (tenant, identity, scope) INCLUDE (number) WHERE active AND number % 64 = 0",
+    "postings (tenant, number)",
+    "terms (tenant, space, scope)",
+    "relations (tenant, target)",
+    "sessions (tenant, last_signal_at_ms DESC, host, session_id)",
+    "exposures (tenant, memory_id)",
+    "traces (tenant, at_ms DESC, id DESC)",
+    "traces (tenant, session, at_ms DESC, id DESC)",
+    "handovers (tenant, at_ms, key) WHERE done_at_ms IS NULL",
+    "purges (tenant, told)",
+    "entries (tenant, subject)",
+    "share_requests (tenant, state, created_at_ms)",
+    "sso_logins (tenant, state)",
+)
 
 _OWN = "tenant = nullif(current_setting('tacit.tenant', true), '')::bigint"
-_NAMED = f"{_OWN} OR name = nullif(current_setting('tacit.tenant_name', true), '')"
+_NAMED = "name = nullif(current_setting('tacit.tenant_name', true), '')"
 """Who knows the name of a tenant may learn its number: that is how a transaction gets it."""
+_PRINCIPAL = "nullif(current_setting('tacit.principal', true), '')"
+_IS_MEMBER = f"""EXISTS (
+    SELECT 1 FROM members WHERE members.tenant = tenants.tenant AND members.principal = {_PRINCIPAL})"""
+_RULES = {
+    "tenants": f"{_NAMED} OR ({_OWN} AND (organization = '' OR {_IS_MEMBER}))",
+    "share_requests": f"""{_OWN} AND (author = {_PRINCIPAL} OR EXISTS (
+        SELECT 1 FROM members WHERE members.tenant = share_requests.tenant AND members.principal = {_PRINCIPAL}
+        AND members.role IN ('reviewer', 'admin')))""",
+}
+"""The policies of tables that show less than every row of the tenant."""
 
 
 def upgrade() -> None:
-    """Make everything."""
+    """Create the tables, each with a policy for its tenant."""
     op.execute("CREATE SEQUENCE memory_numbers")
-    op.execute("CREATE SEQUENCE version_numbers")
+    op.execute("CREATE SEQUENCE audit_numbers")
     op.execute(
         f"""CREATE TABLE tenants (
             tenant bigint GENERATED ALWAYS AS IDENTITY,
             name {_TEXT} NOT NULL UNIQUE,
-            placements bigint[] NOT NULL DEFAULT '{{0}}',
+            organization {_TEXT} NOT NULL DEFAULT '',
             change bigint NOT NULL DEFAULT 0,
-            indexed int[] NOT NULL DEFAULT '{{}}',
             PRIMARY KEY (tenant)
         ) WITH (fillfactor = 50)"""
     )
-    for table, columns in _PLAIN.items():
-        op.execute(f"CREATE TABLE {table} (tenant bigint NOT NULL, {columns})")
-    for table, columns in _PARTITIONED.items():
-        _make_partitioned(table, columns)
+    for table, columns in _TABLES.items():
+        storage = f" WITH ({_STORAGE[table]})" if table in _STORAGE else ""
+        op.execute(f"CREATE TABLE {table} (tenant bigint NOT NULL, {columns}){storage}")
     for index in _INDEXES:
         op.execute(f"CREATE INDEX ON {index}")
-    for table in ("tenants", *_PLAIN, *_PARTITIONED):
-        own = _NAMED if table == "tenants" else _OWN
+    for table in ("tenants", *_TABLES):
+        rule = _RULES.get(table, _OWN)
         op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
         op.execute(f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")
-        op.execute(f"CREATE POLICY own_tenant ON {table} USING ({own}) WITH CHECK ({own})")
-
-
-def _make_partitioned(table: str, columns: str) -> None:
-    op.execute(
-        f"CREATE TABLE {table} (tenant bigint NOT NULL, placement bigint NOT NULL, {columns}) PARTITION BY LIST (placement)"
-    )
-    op.execute(
-        f"CREATE TABLE {table}_shared PARTITION OF {table} FOR VALUES IN (0) PARTITION BY HASH (tenant)"
-    )
-    storage = f" WITH ({_STORAGE[table]})" if _STORAGE[table] else ""
-    for share in range(_SHARES):
-        op.execute(
-            f"CREATE TABLE {table}_shared_{share} PARTITION OF {table}_shared"
-            f" FOR VALUES WITH (MODULUS {_SHARES}, REMAINDER {share}){storage}"
-        )
+        op.execute(f"CREATE POLICY own_tenant ON {table} USING ({rule}) WITH CHECK ({rule})")
