@@ -33,8 +33,10 @@ from tacit_evals.postgres_search.embedded import (
 )
 
 if TYPE_CHECKING:
-    from tacit.ports.clock import Clock
-    from tacit.ports.store import Store
+    from tacit.backends.postgres.feed import Cursor, FeedEntry
+    from tacit.backends.postgres.memories import TeamMemories
+    from tacit.backends.postgres.transaction import Transaction
+    from tacit.model.memory import Memory
 
 OWNER, APPLICATION = "tacit_owner", "tacit_app"
 DATABASE = "tacit"
@@ -105,19 +107,12 @@ class _Run:
     """What this process has of the server: started at the first use, left when the process ends."""
 
     def __init__(self) -> None:
-        from tacit.backends.postgres import Connections
-
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
         folder = Path(tempfile.gettempdir()) / f"tacit-postgres-{run}"
         folder.mkdir(exist_ok=True)
         self._shared = SharedServer(folder)
         self.server = self._shared.join()
-        self.connections = Connections(self.server.dsn(), min_size=1, max_size=8, observe=check_statement)
-        atexit.register(self._end)
-
-    def _end(self) -> None:
-        self.connections.close()
-        self._shared.leave()
+        atexit.register(self._shared.leave)
 
 
 @cache
@@ -140,12 +135,24 @@ def new_tenant_name() -> str:
     return f"tenant-{os.getpid()}-{next(_tenants)}"
 
 
-def new_tenant(clock: Clock) -> Store:
-    """An empty store, over connections that all tests of a process share."""
-    from tacit.backends.postgres import PostgresStore
+def nothing(_transaction: Transaction) -> None:
+    """Do nothing beside a change."""
 
-    server()
-    return PostgresStore(_run().connections, new_tenant_name(), clock=clock)
+
+def add(memories: TeamMemories, *added: Memory) -> None:
+    """Write memories."""
+    from tacit.model.changes import Add
+
+    memories.apply([Add(memory=one) for one in added], beside=nothing)
+
+
+def changes_of(
+    memories: TeamMemories, cursor: Cursor | None = None, *, limit: int = 999
+) -> tuple[FeedEntry, ...]:
+    """The entries of the feed after `cursor`; None = from the beginning."""
+    from tacit.backends.postgres.feed import Cursor, changes_after
+
+    return memories.database.reading(lambda t: changes_after(t, cursor or Cursor(), limit=limit))
 
 
 OWN = re.compile(r"(?:(\w+)\.)?tenant = %\(tenant\)s")

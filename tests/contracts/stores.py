@@ -7,9 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from postgres_server import new_tenant
 from samples import memory_named
 from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
@@ -30,15 +28,13 @@ _stores = itertools.count()
 memory = partial(memory_named, scope=ALPHA, at_ms=NOW)
 
 
-STORES = ("memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres))
+STORES = ("memory", "sqlite")
 """Parameters of a test that runs on each."""
 
 
 def make_store(name: str, folder: Path, clock: FakeClock) -> Store:
     if name == "memory":
         return InMemoryStore(clock=clock)
-    if name == "postgres":
-        return new_tenant(clock)
     return open_sqlite_store(Home(folder / f"home{next(_stores)}"), clock=clock)
 
 

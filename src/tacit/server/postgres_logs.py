@@ -127,7 +127,7 @@ class PostgresLogs:
             transaction.execute(_DROP_OLD_INVITES, {"now_ms": now_ms})
             transaction.execute(_ADD_INVITE, {"code": hash_of(code), "until_ms": now_ms + INVITE_MS})
 
-        self._made(account).writing(add, durable=True, alone=True)
+        self._made(account).writing(add, alone=True)
         return code
 
     def has_account(self, account: str) -> bool:
@@ -160,7 +160,7 @@ class PostgresLogs:
             transaction.execute(_SET_KEY, {"key": _REMOVED})
             return count
 
-        return database.writing(remove, durable=True, alone=True)
+        return database.writing(remove, alone=True)
 
     def log_in(self, login: Login, *, now_ms: int) -> LoggedIn:
         """See `Logs`."""
@@ -179,7 +179,7 @@ class PostgresLogs:
             transaction.execute(_SET_KEY, {"key": login.key})
             return _add_device(transaction, name, login.device, login.name, now_ms)
 
-        return database.writing(let_in, durable=True, alone=True)
+        return database.writing(let_in, alone=True)
 
     def principal(self, token: str, *, now_ms: int) -> Principal:
         """See `Logs`."""
@@ -313,7 +313,7 @@ class PostgresLogs:
         return self._of(who).reading(work)
 
     def _writing(self, who: Principal, work: Callable[[Transaction], _T]) -> _T:
-        return self._of(who).writing(work, durable=True, alone=True)
+        return self._of(who).writing(work, alone=True)
 
     def _of(self, who: Principal) -> Database:
         database = self._known(who.account)

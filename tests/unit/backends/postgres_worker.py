@@ -1,23 +1,27 @@
-"""A process of its own that writes to a tenant. Run by `test_postgres_processes.py` with: how to connect, tenant, name, how many."""
+"""A process of its own that writes to a team. Run by `test_postgres_connections.py` with: how to connect, tenant, name, how many."""
 
 from __future__ import annotations
 
 import sys
 
+from postgres_server import nothing
 from samples import memory_named
-from tacit.backends.postgres import open_postgres_store
+from tacit.backends.postgres.connection import Connections
+from tacit.backends.postgres.memories import TeamMemories
 from tacit.model.changes import Add, Edit
 from tacit.providers.clock import SystemClock
 
 
 def main() -> None:
     dsn, tenant, name, count = sys.argv[1:]
-    store = open_postgres_store(dsn, tenant, clock=SystemClock())
+    connections = Connections(dsn, max_size=1)
+    memories = TeamMemories(connections, tenant, clock=SystemClock(), principal="")
     for number in range(int(count)):
         one = memory_named(f"mem_{name}_{number}", f"statement {number} of {name} about linters")
-        store.apply([Add(memory=one)], values={f"last/{name}": str(number)})
-        store.apply([Edit(memory=memory_named("mem_shared", f"edited by {name} at {number}"))])
-    store.close()
+        memories.apply([Add(memory=one)], beside=nothing)
+        edited = memory_named("mem_shared", f"edited by {name} at {number}")
+        memories.apply([Edit(memory=edited)], beside=nothing)
+    connections.close()
 
 
 if __name__ == "__main__":

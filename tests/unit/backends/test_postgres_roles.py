@@ -15,32 +15,25 @@ import psycopg
 import pytest
 
 import tacit.backends.postgres
-from contracts.stores import ALPHA, EMBEDDER, NOW, memory, unit
-from postgres_server import OWN, OWNER, Server, check_statement, new_tenant_name, server
-from tacit.backends.postgres import (
-    SCHEMA_VERSION,
-    Connections,
-    PostgresStore,
-    create_roles,
-    migrate,
-    open_postgres_store,
-    schema_version,
-)
-from tacit.backends.postgres.connection import Database, observe_nothing
-from tacit.backends.postgres.roles import TENANT_TABLES
-from tacit.backends.postgres.search.rankings import PostgresSearch
+from postgres_server import OWN, OWNER, Server, add, check_statement, new_tenant_name, nothing, server
+from samples import memory_named
+from tacit.backends.postgres.connection import Connections, Database, observe_nothing
+from tacit.backends.postgres.memories import QueryVector, TeamMemories
+from tacit.backends.postgres.roles import TENANT_TABLES, create_roles
+from tacit.backends.postgres.schema import SCHEMA_VERSION, migrate
 from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import StoreError, StoreNewer
 from tacit.model.changes import Add
-from tacit.model.memory import Entity
-from tacit.model.scope import ScopeFilter
-from tacit.model.trigger import Trigger
+from tacit.model.scope import UNIVERSAL
+from tacit.ports.models import EmbedderIdentity
 from tacit.providers.clock import FakeClock
 
 pytestmark = pytest.mark.postgres
 
 _T = TypeVar("_T")
-SEEN = ScopeFilter.of(ALPHA)
+NOW = 1_700_000_000_000
+EMBEDDER = EmbedderIdentity(name="test@1", dimensions=4)
+EAST = np.array([1, 0, 0, 0], np.float32)
 
 
 @pytest.fixture
@@ -59,17 +52,17 @@ def admin(running: Server, statement: str, *, database: str = "tacit") -> list[t
         return cursor.fetchall() if cursor.description else []
 
 
-def test_a_superuser_is_refused(running: Server, clock: FakeClock) -> None:
+def test_a_superuser_is_refused(running: Server) -> None:
     with pytest.raises(StoreError, match="superuser") as caught:
-        open_postgres_store(running.dsn("postgres"), "team", clock=clock)
+        Connections(running.dsn("postgres"))
     assert "tacit-server set-up" in caught.value.hint
 
 
-def test_a_role_that_bypasses_the_policies_is_refused(running: Server, clock: FakeClock) -> None:
+def test_a_role_that_bypasses_the_policies_is_refused(running: Server) -> None:
     admin(running, "DROP ROLE IF EXISTS bypassing")
     admin(running, "CREATE ROLE bypassing LOGIN BYPASSRLS IN ROLE tacit_app")
     with pytest.raises(StoreError, match="BYPASSRLS"):
-        open_postgres_store(running.dsn("bypassing"), "team", clock=clock)
+        Connections(running.dsn("bypassing"))
 
 
 @pytest.fixture
@@ -96,12 +89,10 @@ def test_what_postgresql_refuses_during_the_setup_is_an_error_of_the_store(runni
         create_roles(running.dsn("postgres", name))
 
 
-def test_a_table_whose_policies_were_switched_off_is_refused(
-    running: Server, spare: str, clock: FakeClock
-) -> None:
+def test_a_table_whose_policies_were_switched_off_is_refused(running: Server, spare: str) -> None:
     admin(running, "ALTER TABLE versions DISABLE ROW LEVEL SECURITY", database=spare)
     with pytest.raises(StoreError, match="versions") as caught:
-        open_postgres_store(running.dsn(database=spare), "team", clock=clock)
+        Connections(running.dsn(database=spare))
     assert "FORCE ROW LEVEL SECURITY" in caught.value.hint
 
 
@@ -109,34 +100,37 @@ def test_other_schemas_are_refused_and_migrating_again_changes_nothing(
     running: Server, spare: str, clock: FakeClock
 ) -> None:
     owner = running.dsn(OWNER, spare)
-    assert schema_version(owner) == SCHEMA_VERSION
     assert migrate(owner) == SCHEMA_VERSION
-    store = open_postgres_store(running.dsn(database=spare), "team", clock=clock)
+    connections = Connections(running.dsn(database=spare))
+    store = opened(connections, "team", clock)
     admin(running, "UPDATE alembic_version SET version_num = '0999'", database=spare)
-    for use in (store.stats, lambda: store.put_value("name", "value")):
+    for use in (store.scopes, lambda: add(store, memory_named("mem_a"))):
         with pytest.raises(StoreNewer, match="reads nothing"):
             use()
-    store.close()
+    connections.close()
     with pytest.raises(StoreNewer, match="999"):
-        open_postgres_store(running.dsn(database=spare), "team", clock=clock)
+        Connections(running.dsn(database=spare))
     with pytest.raises(StoreNewer):
         migrate(owner)
     admin(running, "UPDATE alembic_version SET version_num = '0000'", database=spare)
     with pytest.raises(StoreError, match="schema 0") as caught:
-        open_postgres_store(running.dsn(database=spare), "team", clock=clock)
+        Connections(running.dsn(database=spare))
     assert "tacit-server migrate" in caught.value.hint
 
 
-def test_a_database_without_tables_says_what_to_do(running: Server, clock: FakeClock) -> None:
-    assert schema_version(running.dsn("postgres", "postgres")) == 0
+def test_a_database_without_tables_says_what_to_do(running: Server) -> None:
     with pytest.raises(StoreError, match="no tables") as caught:
-        open_postgres_store(running.dsn(database="postgres"), "team", clock=clock)
+        Connections(running.dsn(database="postgres"))
     assert "tacit-server migrate" in caught.value.hint
 
 
-def test_a_server_that_is_not_there_is_said(clock: FakeClock, tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be reached"):
-        open_postgres_store(f"host={tmp_path} user=nobody dbname=tacit", "team", clock=clock)
+        Connections(f"host={tmp_path} user=nobody dbname=tacit")
+
+
+def opened(connections: Connections, tenant: str, clock: FakeClock) -> TeamMemories:
+    return TeamMemories(connections, tenant, clock=clock, principal="")
 
 
 def test_every_table_has_a_forced_policy(running: Server) -> None:
@@ -148,24 +142,18 @@ def test_every_table_has_a_forced_policy(running: Server) -> None:
     assert found == dict.fromkeys(TENANT_TABLES, (True, True))
 
 
-def add_findable(store: PostgresStore, name: str) -> None:
-    one = memory(
-        name,
-        f"run the linter over getUserName, says {name}",
-        trigger=Trigger(actions=(("commit", 1.0),)),
-        entities=(Entity(kind="file", key="a.py"),),
-        error_signature="boom",
-    )
-    store.apply([Add(memory=one)], vectors=unit(1, 0, 0, 0)[np.newaxis], identity=EMBEDDER)
+def add_findable(store: TeamMemories, name: str) -> None:
+    one = memory_named(name, f"run the linter, says {name}")
+    store.apply([Add(memory=one)], vectors=EAST[np.newaxis], identity=EMBEDDER, beside=nothing)
 
 
 class _Stripped(Transaction):
     """A transaction whose statements forget the tenant."""
 
-    def execute(self, statement: str, values: Any = None, *, binary: bool = False) -> Any:
+    def execute(self, statement: str, values: Any = None) -> Any:
         stripped = OWN.sub("true", statement)
         assert stripped != statement
-        return super().execute(stripped, values, binary=binary)
+        return super().execute(stripped, values)
 
 
 class _OneTransaction(Database):
@@ -178,64 +166,60 @@ class _OneTransaction(Database):
         return work(self._transaction_given)
 
 
-def found_without_tenant(
-    dsn: str, tenant: int, clock: FakeClock, *, kind: type[Transaction] = _Stripped
-) -> dict[str, set[str]]:
-    """What each space finds when no statement names the tenant."""
-    with psycopg.connect(dsn) as connection:
-        connection.execute("SELECT set_config('tacit.tenant', %s, true)", (str(tenant),))
-        transaction = kind(
-            tenant=tenant, change=0,
-            _connection=connection, _observe=observe_nothing, _scopes={},
-        )  # fmt: skip
-        search = PostgresSearch(_OneTransaction(transaction), clock=clock)
-        asked: dict[str, Any] = {"scope": SEEN, "limit": 50}
-        rankings = [
-            search.semantic(unit(1, 0, 0, 0), identity=EMBEDDER, **asked),
-            search.lexical("linters", **asked),
-            search.code("getUserName", **asked),
-            search.entity([Entity(kind="file", key="a.py")], **asked),
-            search.intent([("commit", 0.8)], **asked),
-            search.standing(["fact"], **asked),
-            search.error("boom", **asked),
-        ]
-        found = {ranking.space: {hit.memory_id for hit in ranking.hits} for ranking in rankings}
-        found["words"] = set(search.word_table(["linter"], **asked).ids)
-        return found
+def found_without_tenant(dsn: str, store: TeamMemories, ids: list[str]) -> dict[str, set[str]]:
+    """What each way to read finds when no statement names the tenant."""
+    own = store.database
+    try:
+        with psycopg.connect(dsn) as connection:
+            connection.execute(f"SET LOCAL tacit.tenant = '{own.tenant}'".encode())
+            store.database = _OneTransaction(
+                _Stripped(tenant=own.tenant, _connection=connection, _observe=observe_nothing)
+            )
+            found = store.search("linters", QueryVector(vector=EAST, identity=EMBEDDER), limit=50)
+            told = store.database.reading(
+                lambda t: t.rows("SELECT id FROM versions WHERE tenant = %(tenant)s")
+            )
+            return {
+                "meaning": {hit.memory_id for hit in found.meaning},
+                "words": {hit.memory_id for hit in found.words},
+                "ids": {one.id for one in store.get(ids)},
+                "author": {one.id for one in store.stated_by(memory_named("mem").provenance.source)},
+                "beginning": {one.id for one in store.beginning_with("run", scope=UNIVERSAL, limit=50)},
+                "feed": {row[0] for row in told},
+            }
+    finally:
+        store.database = own
 
 
 def test_the_policies_alone_keep_tenants_apart(running: Server, spare: str, clock: FakeClock) -> None:
     connections = Connections(running.dsn(database=spare))
-    stores = [PostgresStore(connections, name, clock=clock) for name in ("one", "two", "three")]
-    for store in stores:
-        add_findable(store, f"mem_of_{store.database.tenant}")
-    for store in stores:
-        tenant = store.database.tenant
-        found = found_without_tenant(running.dsn(database=spare), tenant, clock)
-        assert found == {space: {f"mem_of_{tenant}"} for space in found}
+    stores = {f"mem_of_{name}": opened(connections, name, clock) for name in ("one", "two", "three")}
+    for name, store in stores.items():
+        add_findable(store, name)
+    for name, store in stores.items():
+        found = found_without_tenant(running.dsn(database=spare), store, list(stores))
+        assert found == {way: {name} for way in found}
     # The same, with nothing to keep them apart, shows that the statements would find the others.
-    everything = {f"mem_of_{store.database.tenant}" for store in stores}
-    unbound = found_without_tenant(running.dsn("postgres", spare), stores[0].database.tenant, clock)
-    assert unbound["semantic"] == unbound["standing"] == unbound["error"] == everything
+    unbound = found_without_tenant(running.dsn("postgres", spare), stores["mem_of_one"], list(stores))
+    assert unbound == {way: set(stores) for way in unbound}
     with psycopg.connect(running.dsn(database=spare)) as connection:
         assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,), "no tenant was named"
-        connection.execute("SELECT set_config('tacit.tenant', '', true)")
+        connection.execute("SET LOCAL tacit.tenant = ''")
         assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,)
-        connection.execute("SELECT set_config('tacit.tenant', '1', true)")
+        connection.execute("SET LOCAL tacit.tenant = '1'")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            connection.execute("INSERT INTO named_values (tenant, name, value) VALUES (2, 'n', 'v')")
+            connection.execute("INSERT INTO purges (tenant, number, id, change_id) VALUES (2, 1, 'n', 'v')")
     connections.close()
 
 
 def test_the_same_id_may_be_stored_by_two_tenants(clock: FakeClock, running: Server) -> None:
     connections = Connections(running.dsn(), observe=check_statement)
-    one, two = (PostgresStore(connections, new_tenant_name(), clock=clock) for _ in range(2))
+    one, two = (opened(connections, new_tenant_name(), clock) for _ in range(2))
     for store in (one, two):
         add_findable(store, "mem_same")
-    one.rewrite_texts(lambda text, _: text.replace("linter", "checker"), dry_run=False)
-    assert "checker" in one.get(["mem_same"], scope=SEEN)[0].content
-    assert "linter" in two.get(["mem_same"], scope=SEEN)[0].content
-    assert one.check() == two.check() == ()
+    one.purge("mem_same", beside=nothing)
+    assert one.get(["mem_same"]) == ()
+    assert [memory.id for memory in two.get(["mem_same"])] == ["mem_same"]
     connections.close()
 
 
@@ -269,10 +253,10 @@ def statements() -> Iterator[tuple[str, str]]:
 
 def test_every_statement_of_the_package_names_the_tenant_of_every_table() -> None:
     found = list(statements())
-    assert len(found) > 80
+    assert len(found) > 15
     for place, text in found:
         if place not in OF_NO_TENANT:
-            check_statement(text.replace("{table}", "memories"))
+            check_statement(text)
 
 
 def test_settings_are_made_by_a_statement_and_not_by_a_function() -> None:
@@ -301,9 +285,9 @@ def test_every_key_and_every_index_of_a_tenants_table_begins_with_the_tenant(run
     "statement",
     [
         "SELECT body FROM memories WHERE id = %(id)s",
-        "SELECT m.id FROM memories AS m JOIN vectors AS v ON v.number = m.number WHERE m.tenant = %(tenant)s",
-        "DELETE FROM versions WHERE number IN (SELECT number FROM memories WHERE tenant = %(tenant)s)",
-        "INSERT INTO terms (space, tenant) VALUES (1, %(tenant)s)",
+        "SELECT m.id FROM memories AS m JOIN versions AS v ON v.id = m.id WHERE m.tenant = %(tenant)s",
+        "DELETE FROM versions WHERE id IN (SELECT id FROM memories WHERE tenant = %(tenant)s)",
+        "INSERT INTO purges (id, tenant) VALUES (1, %(tenant)s)",
         "SELECT 1",
     ],
 )

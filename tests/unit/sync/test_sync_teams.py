@@ -309,7 +309,7 @@ def test_a_crash_while_a_request_is_accepted_shares_nothing_and_it_can_be_done_a
         raise KeyboardInterrupt
 
     for what in (
-        "tacit.backends.postgres.writing.apply_changes",
+        "tacit.backends.postgres.memories.plan_changes",
         "tacit.server.teams.requests._require_held",
     ):
         with monkeypatch.context() as patched:
@@ -687,22 +687,17 @@ def test_where_the_server_was_restored_from_an_old_backup_everything_comes_once_
     new = stated(acme, 3)
 
     def restore(transaction: Transaction) -> None:
-        tables = (("memories", "m"), ("versions", "v"))
-        rows = transaction.rows(
-            "SELECT v.number, v.told FROM versions AS v WHERE v.tenant = %(tenant)s ORDER BY v.told"
-        )
-        _, (gone, told), (newest, _) = rows
-        for table, _ in tables:
-            transaction.execute(
-                f"DELETE FROM {table} WHERE tenant = %(tenant)s AND number = %(gone)s", {"gone": gone}
-            )
-        values = {"number": newest, "told": told if exactly else told + 5}
+        rows = transaction.rows("SELECT id, number FROM versions WHERE tenant = %(tenant)s ORDER BY number")
+        _, (gone, number), (newest, _) = rows
+        for table in ("memories", "versions"):
+            statement = f"DELETE FROM {table} WHERE tenant = %(tenant)s AND id = %(gone)s"
+            transaction.execute(statement, {"gone": gone})
+        values = {"id": newest, "number": number if exactly else number + 5}
         transaction.execute(
-            "UPDATE versions SET told = %(told)s WHERE tenant = %(tenant)s AND number = %(number)s",
-            values,
+            "UPDATE versions SET number = %(number)s WHERE tenant = %(tenant)s AND id = %(id)s", values
         )
 
-    database_of(acme).writing(restore, durable=True, alone=True)
+    database_of(acme).writing(restore, alone=True)
     found, _, anew = everything(acme, cursor)
     assert anew
     assert found == {first: True, new: True}

@@ -21,7 +21,10 @@ from pathlib import Path
 import httpx2 as httpx
 import numpy as np
 
-from tacit.backends.postgres import Connections, PostgresStore, create_roles, migrate
+from tacit.backends.postgres.connection import SERVER, Connections
+from tacit.backends.postgres.memories import TeamMemories
+from tacit.backends.postgres.roles import create_roles
+from tacit.backends.postgres.schema import migrate
 from tacit.config.settings import EmbedderSettings
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -32,9 +35,9 @@ from tacit.server.logs import Principal
 from tacit.server.main import DATABASE
 from tacit.server.postgres_logs import PostgresLogs
 from tacit.server.teams import open_teams
-from tacit.server.teams.access import SERVER, team_tenant
+from tacit.server.teams.access import team_tenant
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
-from tacit_evals.postgres_search.measuring import World
+from tacit_evals.postgres_search.measuring import World, nothing
 from tacit_evals.postgres_search.server_process import kill, start_server
 from tacit_evals.timing import Row, print_rows
 
@@ -59,14 +62,14 @@ def fill(dsn: str, memories: int, *, clients: int) -> list[str]:
         teams.members.put_service(admin, "acme", f"ci-{number}", role="reader", days=1, now_ms=now_ms).token
         for number in range(clients)
     ]
-    store = PostgresStore(connections, team_tenant("acme"), clock=SystemClock(), principal=SERVER)
+    store = TeamMemories(connections, team_tenant("acme"), clock=SystemClock(), principal=SERVER)
     world = World(seed=1)
     texts, vectors = world.texts(memories), world.vectors(memories)
     identity = make_embedder(EmbedderSettings()).identity
     for start in range(0, memories, BATCH):
         part = slice(start, start + BATCH)
         added_now = [Add(memory=_memory(number, text)) for number, text in enumerate(texts[part], start)]
-        store.apply(added_now, vectors=np.ascontiguousarray(vectors[part]), identity=identity)
+        store.apply(added_now, vectors=np.ascontiguousarray(vectors[part]), identity=identity, beside=nothing)
     connections.close()
     return tokens
 

@@ -28,11 +28,11 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from tacit.backends.postgres import PostgresStore, create_roles, migrate
 from tacit.backends.postgres.connection import Connections
-from tacit.backends.postgres.roles import APPLICATION, OWNER
+from tacit.backends.postgres.memories import TeamMemories
+from tacit.backends.postgres.roles import APPLICATION, OWNER, create_roles
+from tacit.backends.postgres.schema import migrate
 from tacit.model.changes import Add
-from tacit.providers.clock import SystemClock
 from tacit.server.app import PREFIX
 from tacit.server.logs import Login
 from tacit.server.main import DATABASE
@@ -40,7 +40,7 @@ from tacit.server.postgres_logs import PostgresLogs
 from tacit.sync.entry import Entry, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
-from tacit_evals.postgres_search.measuring import EMBEDDER, SEEN, World, memory_of
+from tacit_evals.postgres_search.measuring import EMBEDDER, World, memory_of, nothing, opened, search
 from tacit_evals.postgres_search.server_process import kill, start_server, stat_of, used_s
 
 WAITING = 200
@@ -156,11 +156,8 @@ class Bench:
     def texts(self, count: int) -> list[str]:
         return [text[:120] for text in self.world.texts(count)]
 
-    def bytes_of_stores(self, tenants: int, memories: int) -> list[PostgresStore]:
-        stores = [
-            PostgresStore(self.connections, f"store-{number}", clock=SystemClock())
-            for number in range(tenants)
-        ]
+    def bytes_of_stores(self, tenants: int, memories: int) -> list[TeamMemories]:
+        stores = [opened(self.connections, f"store-{number}") for number in range(tenants)]
 
         def fill() -> None:
             for store in stores:
@@ -168,30 +165,27 @@ class Bench:
                     Add(memory=memory_of(f"mem_{place}", text))
                     for place, text in enumerate(self.texts(memories))
                 ]
-                store.apply(added, vectors=self.world.vectors(memories), identity=EMBEDDER)
+                store.apply(added, vectors=self.world.vectors(memories), identity=EMBEDDER, beside=nothing)
 
         self.note(
-            "a memory in a store, with its vector and its words",
+            "a shared memory, with its vector and its words",
             self.grown(fill) / (tenants * memories),
             "bytes",
         )
         return stores
 
-    def search(self, stores: Sequence[PostgresStore], count: int) -> None:
+    def search(self, stores: Sequence[TeamMemories], count: int) -> None:
         texts, vectors = self.texts(count), self.world.vectors(count)
         used, own = self.postgres_s(), time.process_time()
         for place, text in enumerate(texts):
-            store = stores[place % len(stores)]
-            with store.at_once():
-                store.search.semantic(vectors[place], identity=EMBEDDER, scope=SEEN, limit=40)
-                store.search.lexical(text, scope=SEEN, limit=40)
+            search(stores[place % len(stores)], text, vectors[place])
         self.note(
-            "a search of both arms, PostgreSQL",
+            "a search by meaning and by words, PostgreSQL",
             (self.postgres_s() - used) / count * 1000,
             "ms of a processor",
         )
         self.note(
-            "a search of both arms, the process that asks",
+            "a search by meaning and by words, the process that asks",
             (time.process_time() - own) / count * 1000,
             "ms of a processor",
         )

@@ -296,10 +296,8 @@ def only_row_level_security() -> Generator[None]:
     """Remove the condition on the tenant from all statements inside the block, so that only the policies of the database protect tenants."""
     meant = Transaction.execute
 
-    def execute(
-        self: Transaction, statement: str, values: Mapping[str, object] | None = None, *, binary: bool = False
-    ) -> Any:
-        return meant(self, _GUARDS.sub("TRUE", statement), values, binary=binary)
+    def execute(self: Transaction, statement: str, values: Mapping[str, object] | None = None) -> Any:
+        return meant(self, _GUARDS.sub("TRUE", statement), values)
 
     with patch.object(Transaction, "execute", execute):
         yield

@@ -19,10 +19,11 @@ from collections.abc import Callable, Generator, Sequence
 from unittest.mock import patch
 
 from tacit.backends.postgres.connection import Connections, TenantUnseen
-from tacit.backends.postgres.store import PostgresStore
+from tacit.backends.postgres.memories import TeamMemories, stored_memories
+from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import NotPermitted
+from tacit.model.memory import Memory
 from tacit.model.shared import ROLES, Decision, Role, may, organization_of
-from tacit.ports.store import MemoryFilter
 from tacit.server.logs import Principal
 from tacit.server.teams.access import SERVER, Access, Entered, team_tenant, unknown_team
 from tacit.server.teams.members import DAY_MS
@@ -504,12 +505,13 @@ class TeamLeakRun(TeamAsking):
 
     def _compare_team(self, team: str) -> None:
         """Check that a team holds what the model says: accepted memories with their authors, and members with their roles."""
-        store = PostgresStore(self._connections, team_tenant(team), clock=self._clock, principal=SERVER)
-        everything = MemoryFilter(statuses=None)
-        stored = {
-            memory.id: memory
-            for memory in store.list_memories(everything, scope=store.scopes(), limit=100_000)
-        }
+        store = TeamMemories(self._connections, team_tenant(team), clock=self._clock, principal=SERVER)
+
+        def everything(transaction: Transaction) -> dict[str, Memory]:
+            ids = transaction.rows("SELECT id FROM memories WHERE tenant = %(tenant)s")
+            return stored_memories(transaction, [row[0] for row in ids])
+
+        stored = store.database.reading(everything)
         known = {name: memory for name, memory in self.model.memories.items() if memory.team == team}
         self._same(team, "ids of memories", set(stored), set(known))
         accepted = set(

@@ -8,16 +8,15 @@ begun. Never connects as a role that row-level security does not bind.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, LiteralString, TypeVar, cast
+from typing import Any, LiteralString, TypeVar
 
 import psycopg
 from psycopg import sql
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from tacit.backends.postgres.failures import closed, is_lost, translate
+from tacit.backends.postgres.failures import is_lost, translate
 from tacit.backends.postgres.roles import refuse_unbound_role
 from tacit.backends.postgres.schema import refuse_newer, refuse_other_schema
 from tacit.backends.postgres.transaction import Observe, Transaction
@@ -25,9 +24,7 @@ from tacit.errors import StoreError
 
 _T = TypeVar("_T")
 _Connection = psycopg.Connection[tuple[Any, ...]]
-_STATE = sql.SQL(
-    "SELECT change, (SELECT version_num FROM alembic_version) FROM tenants WHERE tenant = {tenant}"
-)
+_STATE = sql.SQL("SELECT (SELECT version_num FROM alembic_version) FROM tenants WHERE tenant = {tenant}")
 """What every transaction reads first. It shows whether the tenant may be seen, and whether the database was migrated."""
 WAIT_S = 30.0
 """How long a writer waits for another writer of its tenant, and any transaction for a connection."""
@@ -66,7 +63,6 @@ class Connections:
         min_size: int = 1,
         max_size: int = 8,
         wait_s: float = WAIT_S,
-        prepare_threshold: int | None = None,
         observe: Observe = observe_nothing,
     ) -> None:
         """Connect once, check the role and the schema, and open a pool of connections.
@@ -76,8 +72,6 @@ class Connections:
             min_size: number of connections that stay open.
             max_size: largest number of connections.
             wait_s: how long to wait for a connection, and for another writer of the tenant, in seconds.
-            prepare_threshold: number of uses after which a statement is prepared. None = never, which works with poolers and lets the planner
-                see the tenant each time.
             observe: called with every statement.
 
         Raises:
@@ -87,7 +81,8 @@ class Connections:
         self.dsn = dsn
         self.wait_s = wait_s
         self.observe = observe
-        self._keywords: dict[str, Any] = {"autocommit": True, "prepare_threshold": prepare_threshold}
+        # Statements are never prepared: this works with poolers, and lets the planner see the tenant each time.
+        self._keywords: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
         self._tenants: dict[str, int] = {}
         self._pool: ConnectionPool[_Connection] = ConnectionPool(
             dsn, min_size=min_size, max_size=max_size, timeout=wait_s, kwargs=self._keywords, open=False
@@ -101,11 +96,9 @@ class Connections:
             raise translate(error) from error
         self._pool.open()
 
-    def borrow(self, *, extra: bool = False) -> _Connection:
-        """Return a connection. `extra` = a new one outside the pool, for a thread that already holds a connection of the pool."""
+    def borrow(self) -> _Connection:
+        """Return a connection."""
         try:
-            if extra:
-                return psycopg.connect(self.dsn, **self._keywords)
             with suppress(PoolTimeout):
                 return self._pool.getconn(timeout=min(_PROBE_S, self.wait_s))
             self._probe()
@@ -117,12 +110,9 @@ class Connections:
         """Connect once outside the pool. This fails at once if no server answers; the pool would retry until its timeout."""
         psycopg.connect(self.dsn, **self._keywords).close()
 
-    def give_back(self, connection: _Connection, *, extra: bool = False) -> None:
+    def give_back(self, connection: _Connection) -> None:
         """Give a borrowed connection back. The pool replaces a broken one."""
-        if extra:
-            connection.close()
-        else:
-            self._pool.putconn(connection)
+        self._pool.putconn(connection)
 
     def replace_broken(self) -> None:
         """Check every idle connection, and replace the lost ones.
@@ -199,37 +189,31 @@ class Connections:
         except psycopg.Error as error:
             raise translate(error) from error
 
-    def begun(
-        self, begin: Callable[[_Connection], object], *, again: bool, extra: bool = False
-    ) -> _Connection:
+    def begun(self, begin: Callable[[_Connection], object], *, again: bool) -> _Connection:
         """Return a connection on which `begin` was called. `again` = if the connection is lost there, try another one."""
-        connection = self.borrow(extra=extra)
+        connection = self.borrow()
         try:
             begin(connection)
         except psycopg.Error as error:
-            self._abandon(connection, extra=extra)
+            self._abandon(connection)
             if not (again and is_lost(error)):
                 raise
         except BaseException:
-            self._abandon(connection, extra=extra)
+            self._abandon(connection)
             raise
         else:
             return connection
         self.replace_broken()
-        return self.begun(begin, again=False, extra=extra)
+        return self.begun(begin, again=False)
 
-    def _abandon(self, connection: _Connection, *, extra: bool) -> None:
+    def _abandon(self, connection: _Connection) -> None:
         with suppress(psycopg.Error):
             connection.rollback()
-        self.give_back(connection, extra=extra)
+        self.give_back(connection)
 
     def close(self) -> None:
         """Close every connection."""
         self._pool.close()
-
-
-class _Here(threading.local):
-    transaction: Transaction | None = None
 
 
 class Database:
@@ -254,22 +238,12 @@ class Database:
         self.tenant = number
         self._connections = connections
         self._principal = principal
-        self._here = _Here()
-        self._closed = False
-
-    def close(self) -> None:
-        """Refuse later calls."""
-        self._closed = True
 
     def reading(self, work: Callable[[Transaction], _T]) -> _T:
         """Run `work` in a read-only transaction that shows one state, and return its result. If the connection is lost, it is run once more.
 
-        Inside `at_once` of the same thread, `work` runs in that transaction and is not repeated. `work` only reads, and may be called twice.
+        `work` only reads, and may be called twice.
         """
-        outer = self._here.transaction
-        if outer is not None and not self._closed:
-            with _errors_of_the_store():
-                return work(outer)
         try:
             with self._transaction(self._reading_settings()) as transaction:
                 return work(transaction)
@@ -281,36 +255,20 @@ class Database:
             with self._transaction(self._reading_settings()) as transaction:
                 return work(transaction)
 
-    def writing(self, work: Callable[[Transaction], _T], *, durable: bool, alone: bool) -> _T:
+    def writing(self, work: Callable[[Transaction], _T], *, alone: bool) -> _T:
         """Run `work` in a transaction, commit it, and return the result. If anything is raised, the transaction is undone.
 
         Args:
             work: reads and writes; never called twice.
-            durable: wait until the commit survives a crash of the server.
             alone: exclude other writers of the tenant; for everything that counts as a change of a memory.
 
         Raises:
             StoreError: see `translate`; nothing was written, unless the error says that this is unknown.
         """
         settings = {"lock_timeout": f"{int(self._connections.wait_s * 1000)}ms"}
-        if not durable:
-            settings["synchronous_commit"] = "off"
         begin = self._begin("READ COMMITTED", settings, lock=alone)
         with _errors_of_the_store(), self._transaction(begin, again=True) as transaction:
             return work(transaction)
-
-    @contextmanager
-    def at_once(self) -> Generator[None]:
-        """Run all reads of this thread inside the block in one transaction, so that they see one state."""
-        if self._here.transaction is not None:
-            yield
-            return
-        with _errors_of_the_store(), self._transaction(self._reading_settings(), again=True) as transaction:
-            self._here.transaction = transaction
-            try:
-                yield
-            finally:
-                self._here.transaction = None
 
     def _reading_settings(self) -> sql.Composed:
         # A search takes some milliseconds. Parallel workers for it would take processors from other tenants.
@@ -330,12 +288,9 @@ class Database:
     @contextmanager
     def _transaction(self, begin: sql.Composed, *, again: bool = False) -> Generator[Transaction]:
         """Run a transaction. `again` = if the connection is lost at the beginning, try another one."""
-        if self._closed:
-            raise closed()
-        extra = self._here.transaction is not None
         started: list[Transaction] = []
         connection = self._connections.begun(
-            lambda connection: started.append(self._started(connection, begin)), again=again, extra=extra
+            lambda connection: started.append(self._started(connection, begin)), again=again
         )
         try:
             yield started[-1]
@@ -345,7 +300,7 @@ class Database:
                 connection.rollback()
             raise
         finally:
-            self._connections.give_back(connection, extra=extra)
+            self._connections.give_back(connection)
 
     def _started(self, connection: _Connection, begin: sql.Composed) -> Transaction:
         cursor = connection.execute(begin)
@@ -355,17 +310,10 @@ class Database:
         if row is None:
             raise TenantUnseen(
                 "The tenant was removed from the database, or is not shown to the principal.",
-                hint="Open its store again.",
+                hint="If the database was restored while the server ran, restart the processes of the server.",
             )
-        change, version = cast("tuple[int, str]", row)
-        refuse_newer(int(version))
-        return Transaction(
-            tenant=self.tenant,
-            change=change,
-            _connection=connection,
-            _observe=self._connections.observe,
-            _scopes={},
-        )
+        refuse_newer(int(row[0]))
+        return Transaction(tenant=self.tenant, _connection=connection, _observe=self._connections.observe)
 
 
 def _set_local(name: str, value: str) -> sql.Composed:

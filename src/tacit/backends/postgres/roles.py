@@ -16,14 +16,13 @@ from tacit.errors import StoreError
 
 OWNER, APPLICATION = "tacit_owner", "tacit_app"
 TENANT_TABLES = (
-    "tenants", "scopes", "identities", "memories", "versions", "vectors", "postings", "terms", "relations", "sessions",
-    "exposures", "traces", "handovers", "projects", "named_values", "purges",
+    "tenants", "memories", "versions", "purges",
     "accounts", "invites", "devices", "logs", "entries",
     "members", "memberships", "team_projects", "share_requests", "audit",
     "sso_logins", "sso_identities", "sso_links",
 )  # fmt: skip
 """Every table with rows of tenants. The application reads and writes them, and each has a policy for its tenant."""
-SEQUENCES = ("memory_numbers", "audit_numbers")
+SEQUENCES = ("audit_numbers",)
 APPEND_ONLY = ("audit",)
 """Tables whose rows the application may neither change nor delete."""
 

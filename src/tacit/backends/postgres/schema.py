@@ -62,19 +62,6 @@ def migrate(dsn: str, *, application: str = APPLICATION) -> int:
     return SCHEMA_VERSION
 
 
-def schema_version(dsn: str) -> int:
-    """Return the version of the schema; 0 = there are no tables.
-
-    Raises:
-        StoreError: the database cannot be reached.
-    """
-    try:
-        with psycopg.connect(dsn, autocommit=True) as connection:
-            return _stored_version(connection) or 0
-    except psycopg.Error as error:
-        raise translate(error) from error
-
-
 def refuse_newer(version: int) -> None:
     """Refuse a schema that this Tacit does not know.
 

@@ -101,9 +101,7 @@ class Identities:
     def _claim(self, claims: Claims, account: str, *, instead_of: str) -> bool:
         """List `account` as the person's account, if the list still names `instead_of`; return whether it was changed."""
         values = {"identity": identity_of(claims), "account": account, "listed": instead_of}
-        row = self._list.writing(
-            lambda transaction: transaction.row(_LIST, values), durable=True, alone=False
-        )
+        row = self._list.writing(lambda transaction: transaction.row(_LIST, values), alone=False)
         return row is not None
 
     def _linked(self, account: str) -> str:
@@ -121,7 +119,7 @@ class Identities:
             return transaction.row(_LINK, values) is not None
 
         database = Database(self._connections, account_tenant(account), principal=SERVER)
-        return database.writing(write, durable=True, alone=False)
+        return database.writing(write, alone=False)
 
     def _new_account(self, claims: Claims) -> str:
         """Create an account with a free name and return the name. The database decides whether a name is free, without a check before."""

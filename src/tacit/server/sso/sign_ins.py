@@ -227,7 +227,7 @@ class SignIns:
         return Result(outcome="done" if row[0] == "done" else "refused", text=row[1], linked=bool(row[2]))
 
     def _write(self, work: Callable[[Transaction], _T]) -> _T:
-        return self._database.writing(work, durable=True, alone=False)
+        return self._database.writing(work, alone=False)
 
 
 def provider_tenant(issuer: str) -> str:

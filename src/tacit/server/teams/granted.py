@@ -84,7 +84,7 @@ class GrantedMemberships:
             if row is None or row[0] != role:
                 note(transaction, _SIGN_ON, f"member {role} by single sign-on", principal, now_ms=now_ms)
 
-        self._members.access.as_server(team).writing(give, durable=True, alone=True)
+        self._members.access.as_server(team).writing(give, alone=True)
         self._members.remember(principal, team)
 
     def _end(self, principal: str, team: str, *, now_ms: int) -> None:
@@ -100,7 +100,7 @@ class GrantedMemberships:
         def remove(where: str, *, by_hand: bool) -> None:
             if self._is_there(where):
                 database = self._members.access.as_server(where)
-                ended = database.writing(lambda t: end(t, by_hand=by_hand), durable=True, alone=True)
+                ended = database.writing(lambda t: end(t, by_hand=by_hand), alone=True)
                 if not ended:
                     return
             self._members.drop(principal, where)

@@ -154,7 +154,7 @@ class Members:
         if team != organization:  # change the list first: a team in no list would never be found again
             values = {"principal": SERVER, "team": team}
             self.access.as_server(organization).writing(
-                lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), durable=True, alone=False
+                lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), alone=False
             )
         added = self._connections.add_team(
             team_tenant(team),
@@ -260,7 +260,7 @@ class Members:
         if code:
             given = {"principal": who.account, "token": hash_of(f"{who.account}-{code}"), "now_ms": now_ms}
             self.access.as_server(organization).writing(
-                lambda transaction: transaction.row(_ACCEPT, given), durable=True, alone=True
+                lambda transaction: transaction.row(_ACCEPT, given), alone=True
             )
         self.access.enter(who, organization)
 
@@ -269,7 +269,7 @@ class Members:
             if transaction.execute(_JOIN, values).rowcount:
                 note(transaction, who, "joined", organization, now_ms=now_ms)
 
-        self.access.as_server(organization).writing(agree, durable=True, alone=False)
+        self.access.as_server(organization).writing(agree, alone=False)
 
     def members(self, who: Principal, team: str) -> tuple[MemberView, ...]:
         """Return the members of a team, sorted by name."""
@@ -338,7 +338,7 @@ class Members:
             note(transaction, who, f"member {checked}", principal, now_ms=now_ms)
             return _member(transaction.row(_MEMBER, {"principal": principal}))
 
-        member = database.writing(put, durable=True, alone=True)
+        member = database.writing(put, alone=True)
         if team != organization and self._find(self.access.as_server(organization), principal) is None:
             self._forget(principal, team)  # somebody removed them from the organization in the meantime
             raise NotFound(f"{principal} was removed from {organization}.", hint="Add them there first.")
@@ -381,7 +381,7 @@ class Members:
             raise
         # Remove the member from the teams first. After an interruption, the member is still in the organization, and the call can be repeated.
         self._forget_in_teams(principal, team)
-        database.writing(remove, durable=True, alone=True)
+        database.writing(remove, alone=True)
         self._forget_in_teams(principal, team)  # somebody may have added them to a team in the meantime
         self.drop(principal, team)
 
@@ -412,7 +412,7 @@ class Members:
             transaction.execute(_PUT_PROJECT, {"remote": remote, "team": team})
             note(transaction, who, f"project of {team}", remote, now_ms=now_ms)
 
-        database.writing(put, durable=True, alone=True)
+        database.writing(put, alone=True)
         return TeamProject(remote=remote, team=team)
 
     def remove_project(self, who: Principal, organization: str, remote: str, *, now_ms: int) -> None:
@@ -429,7 +429,7 @@ class Members:
                 raise NotFound(f"{organization} has no project {remote[:80]!r}.")
             note(transaction, who, "project removed", remote, now_ms=now_ms)
 
-        database.writing(remove, durable=True, alone=True)
+        database.writing(remove, alone=True)
 
     def projects(self, organization: str) -> tuple[TeamProject, ...]:
         """Return the projects of an organization. The caller must have checked the rights of the principal."""
@@ -475,7 +475,7 @@ class Members:
             note(transaction, who, f"service account {checked}", principal, now_ms=now_ms)
             return _member(transaction.row(_MEMBER, {"principal": principal}))
 
-        member = database.writing(put, durable=True, alone=True)
+        member = database.writing(put, alone=True)
         self.remember(principal, organization)
         return AddedMember(member=member, token=token)
 
@@ -535,9 +535,7 @@ class Members:
         except NotFound:
             return
         values = {"principal": principal}
-        database.writing(
-            lambda transaction: transaction.execute(_REMOVE_MEMBER, values), durable=True, alone=True
-        )
+        database.writing(lambda transaction: transaction.execute(_REMOVE_MEMBER, values), alone=True)
         self.drop(principal, team)
 
     def _forget_in_teams(self, principal: str, organization: str) -> None:
@@ -549,7 +547,6 @@ class Members:
     def _note(self, team: str, who: Principal, action: str, subject: str, *, now_ms: int) -> None:
         self.access.as_server(team).writing(
             lambda transaction: note(transaction, who, action, subject, now_ms=now_ms),
-            durable=True,
             alone=False,
         )
 
@@ -598,7 +595,7 @@ class Members:
         """Add a team to the list of a principal. The caller must have checked that they are a member."""
         values = {"principal": principal, "team": team}
         self._list_of(principal).writing(
-            lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), durable=True, alone=False
+            lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), alone=False
         )
 
     def drop(self, principal: str, team: str) -> None:
@@ -607,7 +604,7 @@ class Members:
             return
         values = {"principal": principal, "team": team}
         self._list_of(principal).writing(
-            lambda transaction: transaction.execute(_DROP_MEMBERSHIP, values), durable=True, alone=False
+            lambda transaction: transaction.execute(_DROP_MEMBERSHIP, values), alone=False
         )
 
 

@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from tacit.backends.postgres.feed import Cursor, FeedEntry, changes_after, is_known
-from tacit.backends.postgres.store import PostgresStore
+from tacit.backends.postgres.memories import QueryVector, TeamMemories, stored_memories
 from tacit.backends.postgres.transaction import Transaction
-from tacit.backends.postgres.writing import read_stored
 from tacit.errors import (
-    EmbedderMismatch,
     InvalidInput,
     InvalidPayload,
     NotFound,
@@ -25,11 +23,11 @@ from tacit.errors import (
     ProviderError,
 )
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Removal, Retire, Supersede
+from tacit.model.changes import Add, Change, Retire, Supersede
 from tacit.model.evidence import Hit, Ranking
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory
-from tacit.model.scope import UNIVERSAL, ScopeFilter, ScopeKind, project_scope
+from tacit.model.scope import UNIVERSAL, ScopeKind, project_scope
 from tacit.model.shared import (
     Decision,
     NearMemory,
@@ -43,7 +41,6 @@ from tacit.model.shared import (
     may,
     organization_of,
 )
-from tacit.ports.store import MemoryFilter
 from tacit.reading.memory_vectors import memory_vectors
 from tacit.recall.fuse import rrf_equal
 from tacit.safety.danger import danger_from_others
@@ -66,6 +63,8 @@ NEAR, NEAR_COSINE = 3, 0.5
 MOST_COMPARED = 100
 """The first requests of a list, up to this many, are shown with the shared memories near them. Each one costs a search."""
 MOST_FOUND = 50
+MOST_ALIKE = 20
+"""At most this many memories with the same beginning are compared with a statement."""
 SEARCHED = 50
 """Hits that each arm of a search returns for one team."""
 
@@ -147,7 +146,7 @@ class Requests:
             transaction.execute(_ADD, values)
             note(transaction, who, "asked to share", request_id, now_ms=now_ms)
 
-        entered.database.writing(add, durable=True, alone=True)
+        entered.database.writing(add, alone=True)
         return self._find(entered, who, request_id)
 
     def list(self, who: Principal, team: str, *, every: bool = False) -> tuple[ShareRequest, ...]:
@@ -275,7 +274,6 @@ class Requests:
     ) -> ShareRequest:
         entered.database.writing(
             lambda transaction: _close(transaction, who, request, state, comment=comment, now_ms=now_ms),
-            durable=True,
             alone=True,
         )
         return self._find(entered, who, request.id)
@@ -291,7 +289,7 @@ class Requests:
         """
         entered = self._members.access.enter(who, team)
         store = self._store(who, team)
-        memory = next(iter(store.get((memory_id,), scope=store.scopes())), None)
+        memory = next(iter(store.get((memory_id,))), None)
         if memory is None or not (purge or memory.status == "active"):
             raise NotFound(f"{team} does not share {memory_id[:40]!r}.")
         if memory.provenance.source != who.account and not may(entered.role, "reviewer"):
@@ -302,8 +300,7 @@ class Requests:
             note(transaction, who, action, memory_id, now_ms=now_ms)
 
         if purge:
-            gone = Removal(memories=(memory_id,))
-            store.rewrite_texts(lambda text, _scope: text, dry_run=False, gone=gone, beside=noted)
+            store.purge(memory_id, beside=noted)
         else:
             ended = ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,))
             store.apply([Retire(memory_id=memory_id, at_ms=now_ms, reason=ended)], beside=noted)
@@ -335,11 +332,9 @@ class Requests:
         anew = start == Cursor()
         return TeamChanges(
             memories=tuple(
-                shared_form(entry.memory, remotes)
-                for entry in newest.values()
-                if entry.kind == "version" and entry.memory is not None
+                shared_form(entry.memory, remotes) for entry in newest.values() if entry.memory is not None
             ),
-            purged=tuple(entry.memory_id for entry in newest.values() if entry.kind == "purge"),
+            purged=tuple(entry.memory_id for entry in newest.values() if entry.memory is None),
             cursor=str(found[-1].cursor) if found else "" if anew else after,
             more=more,
             anew=anew,
@@ -368,30 +363,25 @@ class Requests:
         wanted = tuple(dict.fromkeys(teams)) or tuple(each.team for each in self._members.teams(who))
         vector = None
         with suppress(ProviderError):
-            vector = self._reading.embedder.embed([query])[0]
-        meanings: list[tuple[str, float]] = []
-        words: list[tuple[str, float]] = []
+            vector = self._vector(query)
+        meanings: list[Hit] = []
+        words: list[Hit] = []
         found: dict[str, TeamMemory] = {}
         for team in wanted:
             self._members.access.enter(who, team)
             store = self._store(who, team)
-            scope = store.scopes()
+            scopes = None
             if remote:
                 project = project_scope(project_id(f"remote:{remote}"))
-                scope = ScopeFilter.of(
-                    *(each for each in scope.scopes if each.kind is not ScopeKind.PROJECT or each == project)
-                )
-            lexical = store.search.lexical(query, scope=scope, limit=SEARCHED)
-            words += [(hit.memory_id, hit.score) for hit in lexical.hits]
-            if vector is not None:
-                with suppress(EmbedderMismatch):
-                    semantic = store.search.semantic(
-                        vector, identity=self._reading.embedder.identity, scope=scope, limit=SEARCHED
-                    )
-                    meanings += [(hit.memory_id, hit.score) for hit in semantic.hits]
+                scopes = [
+                    each for each in store.scopes() if each.kind is not ScopeKind.PROJECT or each == project
+                ]
+            hits = store.search(query, vector, scopes=scopes, limit=SEARCHED)
+            words += hits.words
+            meanings += hits.meaning
             ids = {name for name, _ in (*words, *meanings)} - found.keys()
             remotes = self._remotes(team)
-            for memory in store.get(sorted(ids), scope=scope):
+            for memory in store.get(sorted(ids), scopes=scopes):
                 found[memory.id] = TeamMemory(memory=shared_form(memory, remotes), team=team, score=0.0)
         fused = rrf_equal([_ranking("semantic", meanings), _ranking("lexical", words)], {})
         best = [(name, score) for name, score in fused if name in found]
@@ -404,28 +394,34 @@ class Requests:
         memories: list[TeamMemory] = []
         requests: list[ShareRequest] = []
         teams = self._members.teams(who)
-        where = MemoryFilter(source=who.account, statuses=None)
         for each in teams:
             store = self._store(who, each.team)
             remotes = self._remotes(each.team)
-            offset = 0
-            while page := store.list_memories(where, scope=store.scopes(), limit=500, offset=offset):
-                offset += len(page)
-                memories += [
-                    TeamMemory(memory=shared_form(memory, remotes), team=each.team) for memory in page
-                ]
+            memories += [
+                TeamMemory(memory=shared_form(memory, remotes), team=each.team)
+                for memory in store.stated_by(who.account)
+            ]
             requests += [request for request in self.list(who, each.team, every=True) if request.own]
         return Owned(teams=teams, memories=tuple(memories), requests=tuple(requests))
 
     # --- helpers
 
-    def _store(self, who: Principal, team: str) -> PostgresStore:
-        return PostgresStore(
+    def _store(self, who: Principal, team: str) -> TeamMemories:
+        return TeamMemories(
             self._members.access.connections,
             team_tenant(team),
             clock=self._reading.clock,
             principal=who.account,
         )
+
+    def _vector(self, text: str) -> QueryVector:
+        """Return the vector of a text.
+
+        Raises:
+            ProviderError: the embedder failed.
+        """
+        embedder = self._reading.embedder
+        return QueryVector(vector=embedder.embed([text])[0], identity=embedder.identity)
 
     def _remotes(self, team: str) -> Mapping[str, str]:
         """Return the canonical names of the repositories of a team's organization, by project id."""
@@ -433,8 +429,8 @@ class Requests:
         return {project_id(f"remote:{each.remote}"): each.remote for each in projects}
 
     def _says_already(self, who: Principal, team: str, memory: Memory) -> bool:
-        where = MemoryFilter(begins=canonical_text(memory.content))
-        alike = self._store(who, team).list_memories(where, scope=ScopeFilter.of(memory.scope), limit=20)
+        start = canonical_text(memory.content)
+        alike = self._store(who, team).beginning_with(start, scope=memory.scope, limit=MOST_ALIKE)
         return any(same_statement(other.content, memory.content) for other in alike)
 
     def _require_project(self, team: str, statement: SharedStatement) -> None:
@@ -495,14 +491,12 @@ class Requests:
     def _near(self, who: Principal, team: str, statement: SharedStatement) -> tuple[NearMemory, ...]:
         """Return shared memories near the statement, so that a reviewer can decide whether it replaces one of them."""
         store = self._store(who, team)
-        scope = ScopeFilter.of(UNIVERSAL, scope_of(statement))
+        scopes = (UNIVERSAL, scope_of(statement))
         try:
-            vector = self._reading.embedder.embed([statement.content])[0]
-            hits = store.search.semantic(
-                vector, identity=self._reading.embedder.identity, scope=scope, limit=NEAR
-            ).hits
-        except (ProviderError, EmbedderMismatch):
+            vector = self._vector(statement.content)
+        except ProviderError:
             return ()
+        hits = store.search("", vector, scopes=scopes, limit=NEAR).meaning
         near = {hit.memory_id: hit.score for hit in hits if hit.score >= NEAR_COSINE}
         return tuple(
             NearMemory(
@@ -511,7 +505,7 @@ class Requests:
                 author=memory.provenance.author,
                 cosine=round(near[memory.id], 3),
             )
-            for memory in store.get(list(near), scope=scope)
+            for memory in store.get(list(near), scopes=scopes)
         )
 
     def _is_only_reviewer(self, entered: Entered, who: Principal) -> bool:
@@ -552,9 +546,9 @@ def _close(
 
 
 def _require_held(transaction: Transaction, team: str, ids: Sequence[str]) -> None:
-    stored = read_stored(transaction, ids)
+    stored = stored_memories(transaction, ids)
     for name in ids:
-        if name not in stored or stored[name].memory.status != "active":
+        if name not in stored or stored[name].status != "active":
             raise NotFound(f"{team} does not share {name[:40]!r}.")
 
 
@@ -570,15 +564,11 @@ def _cursor(text: str) -> Cursor:
     if not text:
         return Cursor()
     try:
-        cursor = Cursor.parse(text)
+        return Cursor.parse(text)
     except ValueError as error:
         raise InvalidPayload(f"{text[:40]!r} is not a cursor of the changes of a team.") from error
-    if not 0 <= cursor.number < 2**63:
-        raise InvalidPayload(f"{text[:40]!r} is not a cursor of the changes of a team.")
-    return cursor
 
 
-def _ranking(space: str, hits: Sequence[tuple[str, float]]) -> Ranking:
+def _ranking(space: str, hits: Sequence[Hit]) -> Ranking:
     """Merge the hits of several teams into one ranking by score. Cosines of different teams are comparable; scores of words are nearly so."""
-    ordered = sorted(hits, key=lambda hit: (-hit[1], hit[0]))
-    return Ranking(space=space, hits=tuple(Hit(name, score) for name, score in ordered))
+    return Ranking(space=space, hits=tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id))))
