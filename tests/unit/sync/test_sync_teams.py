@@ -49,7 +49,7 @@ class Acme:
 
     def __init__(self, teams: Teams) -> None:
         self.teams, self.members, self.requests = teams, teams.members, teams.requests
-        number = f"{os.getpid()}-{next(_names)}"
+        number = f"{os.getpid()}-t{next(_names)}"
         self.name, self.core = f"acme-{number}", f"acme-{number}/core"
         self.ana, self.bo, self.cy, self.dee, self.eve, self.zoe = (
             of(f"{name}-{number}") for name in ("ana", "bo", "cy", "dee", "eve", "zoe")
