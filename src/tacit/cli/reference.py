@@ -23,8 +23,8 @@ Every command takes `--help` and `--json`. With `--json` it prints one JSON docu
 scorecard. Questions and progress go to standard error. `tacit --install-completion` adds completion to your shell: of commands and
 options, and of ids, kinds, scopes, sessions and settings while a daemon runs. The wheel installs this page as `man tacit`, too.
 
-On a terminal, output that is longer than the screen goes through a pager: `TACIT_PAGER`, else `PAGER`, else less or more; `cat` or an empty value
-means none, and so does `tacit --no-pager COMMAND`. Tables fit the width of the terminal. With `NO_COLOR` set there are no colors.
+On a terminal, output that is longer than the screen goes through a pager: `PAGER`, else less or more; `PAGER=cat`
+shows it as it is, and so does `tacit --no-pager COMMAND`. Tables fit the width of the terminal. With `NO_COLOR` set there are no colors.
 
 Commands on memories use the daemon and start it if none runs. `status`, `stop` and `logs` start none. `demo`, `restore`, `reindex`,
 `export` and `import PATH` work in their own process.
@@ -46,7 +46,7 @@ MEANINGS = {
 ENVIRONMENT = (
     ("TACIT_HOME", "The folder that holds everything; ~/.tacit without it."),
     ("TACIT_TOKEN", "A personal token, with which a script speaks as you; see tacit token."),
-    ("PAGER, TACIT_PAGER", "The program that shows long output on a terminal; TACIT_PAGER comes first. Empty or cat = none."),
+    ("PAGER", "The program that shows long output on a terminal; cat = none."),
     ("NO_COLOR", "Not empty: no colors."),
     ("COLUMNS", "Width of tables on a terminal, instead of its own."),
 )  # fmt: skip
