@@ -145,9 +145,9 @@ def moment_text(prompt: Prompt) -> str:
 
 
 def key_of(given: Delivered, moment: str) -> str:
-    """Return the name under which the answer to a moment is recorded: it holds for these whole memories and these headlines."""
-    headlines = "\n".join(index_line(line) for line in given.pack.index.lines)
-    whole = "\n".join(item.candidate.memory.content for item in given.pack.items)
+    """Return the name under which the answer to a moment is recorded: it holds for these whole memories and these headlines, in any order."""
+    headlines = "\n".join(sorted(index_line(line) for line in given.pack.index.lines))
+    whole = "\n".join(sorted(item.candidate.memory.content for item in given.pack.items))
     return hashlib.sha256(f"{whole}\n\n{headlines}\n\n{moment}".encode()).hexdigest()[:20]
 
 
