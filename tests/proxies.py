@@ -136,9 +136,11 @@ class ScriptedMemory:
         self.late = False
         self.broken = False
         self.delay_s = 0.0
+        self.deadlines_ms: dict[str, float] = {}
 
     def hook(self, payload: Mapping[str, Any], deadline_ms: float) -> Mapping[str, object] | None:
         self.events.append(payload)
+        self.deadlines_ms[payload["event"]] = deadline_ms
         if self.broken:
             raise RuntimeError("the memory is broken")
         if self.gone:

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -117,11 +116,9 @@ def test_the_agent_of_the_guide_has_a_memory(machine: Sandbox, language: str) ->
 
 @pytest.mark.parametrize("language", ["python", "typescript"])
 def test_the_agent_of_the_guide_works_without_a_daemon(machine: Sandbox, language: str) -> None:
-    began = time.monotonic()
     agent = Agent(machine, language)
     assert agent.ask(SHIP) == "STUB-OK 1"
     assert agent.ask(FILL) == "It is down."
     assert agent.end() == 0
-    assert time.monotonic() - began < 60
     assert machine.stub.agent_requests[0].messages[1] == {"role": "user", "content": SHIP}
     assert machine.daemon_pid() is None, "nobody asked for one"

@@ -175,9 +175,8 @@ def test_a_memory_that_fails_costs_the_block_and_nothing_else(
     told = {"deadline_ms": 200.0}
     with proxy(tmp_path / "home", memory, upstream.url, **told) as running:
         setattr(memory, failure, True)
-        began = time.monotonic()
         first = ask(running, upstream, FIRST)
-        assert time.monotonic() - began < 5
+        assert all(ms <= 200.0 for event, ms in memory.deadlines_ms.items() if event != "message_end")
         assert first == {"model": "m", "max_tokens": 9, "messages": talk(FIRST)}
         setattr(memory, failure, False)
         second = ask(running, upstream, FIRST, "ok", SECOND)

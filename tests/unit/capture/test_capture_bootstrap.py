@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -231,13 +230,11 @@ def test_a_rule_folder_that_is_a_link_to_the_outside_is_not_entered(tmp_path: Pa
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / ".cursor").mkdir(parents=True)
     outside.mkdir()
-    (outside / "a.mdc").write_text("- Always run the linter.\n")
-    (root / ".cursor" / "rules").symlink_to("/")
+    (outside / "a.md").write_text("- Always run the linter.\n")
+    (root / ".cursor" / "rules").symlink_to("/")  # a walk through the disk meets the time limit of every test
     (root / ".claude").mkdir()
     (root / ".claude" / "rules").symlink_to(outside)
-    began = time.process_time()
     assert find_rule_files(root) == ()
-    assert time.process_time() - began < 0.5
 
 
 def test_the_number_of_rule_files_is_bounded(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tacit.capture.bootstrap.decisions import read_decision
@@ -111,6 +109,12 @@ def test_the_notes_of_a_host_are_its_items():
     assert [(note.line, note.content) for note in read_notes(text)] == [(3, "port 5050 for the api")]
 
 
+@pytest.mark.parametrize(("most", "filler"), [(300, "["), (10_000 - len("Always use tabs. "), "x")])
+def test_a_paragraph_of_many_brackets_or_characters_is_not_parsed(most, filler):
+    for count, found in ((most, True), (most + 1, False)):
+        assert bool(read_rules(f"Always use tabs. {filler * count}").lines) is found
+
+
 @pytest.mark.parametrize(
     "unit",
     [
@@ -129,8 +133,8 @@ def test_the_notes_of_a_host_are_its_items():
         "> [!NOTE]\n",
     ],
 )
-def test_the_time_of_a_hostile_file_is_bounded(unit):
-    text = (unit * 100_000)[:100_000]
-    began = time.process_time()
-    read_rules(text)
-    assert time.process_time() - began < 2
+def test_a_hostile_file_holds_nothing(unit):
+    text = (unit * 100_000)[
+        :100_000
+    ]  # work that grows with the square of this meets the time limit of every test
+    assert read_rules(text).lines == ()

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -183,13 +182,7 @@ def test_large_bodies_are_refused_before_they_are_read(port):
     assert status in (400, 431)
 
 
-def test_slow_clients_are_cut_off_and_harm_nobody(port, record_property):
-    def quick() -> float:
-        began = time.monotonic()
-        assert port.ask("GET", "/v1/kinds")[0] == 200
-        return time.monotonic() - began
-
-    alone = sorted(quick() for _ in range(20))[10]
+def test_slow_clients_are_cut_off_and_harm_nobody(port):
     crowd = [socket.create_connection(("127.0.0.1", port.number), timeout=60) for _ in range(150)]
     stop = threading.Event()
 
@@ -207,7 +200,8 @@ def test_slow_clients_are_cut_off_and_harm_nobody(port, record_property):
     dripping = threading.Thread(target=drip)
     dripping.start()
     try:
-        crowded = sorted(quick() for _ in range(20))[10]
+        for _ in range(20):
+            assert port.ask("GET", "/v1/kinds")[0] == 200
         for one in crowd:
             one.settimeout(HEAD_S + 60)
         ends = []
@@ -222,8 +216,7 @@ def test_slow_clients_are_cut_off_and_harm_nobody(port, record_property):
         dripping.join()
         for one in crowd:
             one.close()
-    quick()
-    record_property("one_request_ms", {"alone": alone * 1000, "beside_slow_clients": crowded * 1000})
+    assert port.ask("GET", "/v1/kinds")[0] == 200
 
 
 def test_live_traces_reach_a_client_and_end_with_the_daemon(port):
@@ -242,8 +235,7 @@ def test_live_traces_reach_a_client_and_end_with_the_daemon(port):
         while b"\nid: " not in got or b"data: " not in got:
             got += connection.recv(65536)
         assert f"id: {told['trace']['id']}".encode() in got
-        began = time.monotonic()
         port.client.stop()
-        while connection.recv(65536):
-            pass
-        assert time.monotonic() - began < 7  # well within the grace for running requests
+        while more := connection.recv(65536):
+            got += more
+        assert got.endswith(b"\r\n0\r\n\r\n"), "the stream ends by itself; the end of the grace would tear it"

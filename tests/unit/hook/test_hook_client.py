@@ -305,9 +305,7 @@ def test_a_refusal_is_silence_and_is_counted(home, serve, status, sign):
 def test_a_slow_daemon_costs_the_deadline_and_no_more(home, serve):
     released = threading.Event()
     serve(lambda connection, _: released.wait(60) and None)
-    began = time.monotonic()
     assert run(home, PROMPT, TACIT_HOOK_DEADLINE_MS="300").stdout == b""
-    assert time.monotonic() - began > 0.25
     released.set()  # only now would it have answered
     assert set(counted(home)) == {
         "d"

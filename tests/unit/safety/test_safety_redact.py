@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tacit.config.settings import PrivacySettings
@@ -185,28 +183,27 @@ def test_two_on_one_line_both_go() -> None:
     assert A not in REDACTOR.redact(f"token one {A} token two {A[::-1]}").text
 
 
-def test_prose_is_cheap_and_nothing_is_quadratic() -> None:
-    prose = (
-        "We keep the recall pipeline pure: values in, kept values out. The daemon owns the record. " * 12
-    )[:1024]
-    started = time.process_time()
-    for _ in range(50):
-        REDACTOR.redact(prose)
-    assert (time.process_time() - started) / 50 < 0.005  # 0.2 ms on a quiet core
-    started = time.process_time()
-    for hostile in (
-        "a" * 50_000,
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "a" * 200_000,
         "password " * 5_000,
         "-----BEGIN PRIVATE KEY-----" * 2_000,
-        "token=" * 8_000,
-        "1 " * 20_000,
-        "A1b2" * 12_000,
-        "user@" * 9_000,
-        "/home/" * 8_000,
-        '"name": "' * 5_000,
-    ):
-        REDACTOR.redact(hostile)
-    assert time.process_time() - started < 4.0
+        "1 " * 80_000,
+        "A1b2" * 48_000,
+        "user@" * 36_000,
+        "/home/" * 32_000,
+        '"name": "' * 20_000,
+    ],
+    ids=lambda text: text[:9],
+)
+def test_a_hostile_text_stays_as_it_is(hostile: str) -> None:
+    """Work that grows with the square of these lengths meets the time limit of every test."""
+    assert REDACTOR.redact(hostile).text == hostile
+
+
+def test_a_name_that_repeats_is_one_assignment() -> None:
+    assert [f.count for f in REDACTOR.redact("token=" * 32_000).findings] == [1]
 
 
 def test_entropy_by_hand() -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,9 +100,7 @@ def test_a_hook_starts_the_daemon_and_gets_its_memory_over_tcp(windows: Windows)
 def test_the_watchdog_there_is_a_thread(windows: Windows) -> None:
     process = windows.python(HOOK, "claude-code", TACIT_HOOK_DEADLINE_MS="300")
     assert process.stdin is not None
-    began = time.monotonic()
     assert process.wait(60) == 0, "its input never ends"
-    assert time.monotonic() - began < 30
     for pipe in (process.stdin, process.stdout, process.stderr):
         assert pipe is not None
         pipe.close()
