@@ -18,7 +18,6 @@ from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.scope import project_scope
 from tacit.recall.presets import LAYOUTS
 from tacit.recall.presets.refresh.render import memory_text, relevant_text, sections_text
-from tacit.safety.escape import escape_text
 
 KINDS = KindRegistry()
 DELIMITERS = st.one_of(
@@ -63,14 +62,6 @@ def pack_of(one: Memory, surface: Surface) -> Pack:
     return Pack(surface=surface, items=(item,), budget_tokens=1000)
 
 
-@given(HOSTILE)
-def test_an_escaped_text_holds_no_delimiter(text: str) -> None:
-    escaped = escape_text(text)
-    assert delimiters_in(escaped) == []
-    assert escape_text(escaped) == escaped
-    assert "\n" not in escaped
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(
     text=HOSTILE,
@@ -105,27 +96,3 @@ def test_what_mcp_says_of_a_memory_holds_no_delimiter(text: str) -> None:
     reason = ChangeReason(cause=ChangeCause.STORED_WORDS, detail=text)
     told = outcome(Supersede(memory=one, old_id="mem_0", at_ms=1, reason=reason))
     assert delimiters_in(told) == []
-
-
-ORDINARY = (
-    "Use `a < b` and x -> y.", "for (i = 0; i < n; i++)", "x <= 3 and y << 2", "i <- 0", "I <3 it", "C# and F# and #12", "The user: field is required.",
-    "See docs/a.md [draft] and list[int]", "Größe: 3 < 4", "1 < 2 && 3 > 2", "`code` and ``more``", "log at [ERROR] only", "AT&T & co", "50 % of cases, 100%",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_text_stays(text: str) -> None:
-    assert escape_text(text) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("Return List<String>, not Map<K, V>.", "Return List\u2039String>, not Map\u2039K, V>."),
-        ("class Box<T> { }", "class Box\u2039T> { }"),
-        ("if a<b", "if a\u2039b"),
-        ("Close with </div>", "Close with \u2039/div>"),
-    ],
-)
-def test_code_stays_readable(text: str, shown: str) -> None:
-    assert escape_text(text) == shown

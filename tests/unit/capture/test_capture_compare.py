@@ -99,8 +99,11 @@ def test_a_replacement_in_other_words_ends_the_older_statement():
     assert bench.compare() is None  # nothing waits any more
 
 
-def test_without_an_answer_that_says_so_both_stay():
-    bench = Bench(fates())
+@pytest.mark.parametrize(
+    "told", [(), (("s1", "s2", "supersede"), ("s9", "s1", "merge"), ("s2", "s2", "merge"))]
+)
+def test_without_an_answer_that_says_so_of_a_pair_that_was_asked_both_stay(told):
+    bench = Bench(fates(*told))
     old, new = bench.add(OLD), bench.add(NEW)
     bench.compare()
     assert {bench.memory(old).status, bench.memory(new).status} == {"active"}
@@ -191,13 +194,6 @@ def test_a_later_statement_takes_the_place_of_one_that_waits():
     assert bench.memory(old).status == "quarantined"
     bench.compare()
     assert (bench.memory(old).status, bench.memory(new).status) == ("superseded", "quarantined")
-
-
-def test_fates_of_pairs_that_were_not_asked_change_nothing():
-    bench = Bench(fates(("s1", "s2", "supersede"), ("s9", "s1", "merge"), ("s2", "s2", "merge")))
-    old, new = bench.add(OLD), bench.add(NEW)
-    bench.compare()
-    assert {bench.memory(old).status, bench.memory(new).status} == {"active"}
 
 
 def test_what_ended_or_changed_while_the_model_answered_is_left_alone():

@@ -62,13 +62,14 @@ def test_a_pause_beyond_the_timeout_is_not_waited_for(
     server: ModelServer, openai: RemoteEmbedder, pauses: list[float]
 ) -> None:
     server.replies = [Reply(status=429, headers={"Retry-After": "60"})]
-    with pytest.raises(ProviderError, match="status 429"):
+    with pytest.raises(ProviderError, match="status 429") as caught:
         openai.embed(["a"])
+    assert caught.value.reason == "refused"
     assert pauses == []
 
 
 def test_it_gives_up(server: ModelServer, openai: RemoteEmbedder) -> None:
-    server.replies = [Reply(status=502)] * 9
+    server.replies = [Reply(status=status) for status in (502, 504, 529, 502, 502)]
     with pytest.raises(ProviderError, match="4 tries"):
         openai.embed(["a"])
     assert len(server.requests) == 4

@@ -11,10 +11,7 @@ import pytest
 from tacit.config.settings import PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
 from tacit.ports.writer import Writer, WriterRequest
-from tacit.providers.json_client import JsonClient
 from tacit.providers.writing import key_variable, make_writer
-from tacit.providers.writing.http import OPENAI as OPENAI_DIALECT
-from tacit.providers.writing.http import HttpWriter
 from tacit.safety.redact import Redactor
 from writer_server import (
     ANTHROPIC,
@@ -114,32 +111,6 @@ def test_redaction_keeps_the_two_parts_apart(server: WriterServer, made: Callabl
     assert "ghp_" not in first["text"]
     assert first["text"].startswith("The token is ")
     assert second["text"] == "Go."
-
-
-@BOTH
-def test_a_busy_server_is_asked_again(
-    server: WriterServer, made: Callable[..., Writer], provider: str
-) -> None:
-    server.replies = [
-        Reply(status=429, headers={"Retry-After": "0"}), Reply(status=500), Reply(status=529, headers={"Retry-After": "0"}),
-    ]  # fmt: skip
-    assert made(provider).write(ASKED).text
-    assert len(server.requests) == 4
-
-
-def test_the_servers_own_pause_is_kept_within_the_deadline(server: WriterServer) -> None:
-    pauses: list[float] = []
-    client = JsonClient(f"{server.address}/v1", key="k", timeout_ms=30_000, sleep=pauses.append)
-    writer = HttpWriter(OPENAI_DIALECT, model="own", client=client)
-    server.replies = [
-        Reply(status=429, headers={"Retry-After": "1"}),
-        Reply(status=429, headers={"Retry-After": "60"}),
-    ]
-    with pytest.raises(ProviderError, match="status 429") as caught:
-        writer.write(ASKED)
-    assert caught.value.reason == "refused"
-    assert pauses == [1.0]
-    client.close()
 
 
 @BOTH

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tacit.model.signal import ToolCall
-from tacit.reading.moments.calls import fit_of, keys_of_call, keys_of_rule, read_call_facts
+from tacit.reading.moments.calls import fit_of, read_call_facts
 from tacit.reading.moments.rules import read_moments
+from unit.reading.test_reading_moments import fit
 
 
 def call_of(text: str) -> ToolCall:
@@ -23,15 +24,6 @@ def call_of(text: str) -> ToolCall:
             return ToolCall(tool="task", text=rest, agent="general-purpose")
         case _:
             return ToolCall(tool="bash", command=text)
-
-
-def fit(rule: str, call: ToolCall) -> str:
-    """The best fit of a rule with a call; a fit that no key leads to counts as none."""
-    facts = read_call_facts(call)
-    found = {fit_of(moment, facts) for moment in read_moments(rule)}
-    if set(keys_of_rule(rule)).isdisjoint(keys_of_call(facts)):
-        return "no"
-    return "now" if "now" in found else "next" if "next" in found else "no"
 
 
 FORBIDDEN = [

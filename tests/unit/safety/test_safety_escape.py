@@ -30,15 +30,30 @@ def test_no_other_speaker(text: str) -> None:
     )
 
 
-def test_ordinary_sentences_stay() -> None:
-    for text in (
-        "Use `a < b` and x -> y.",
-        "List[int], dict[str, int]: fine.",
-        "The user: field is required.",
-        "if a < b and c > d",
-        "Größe – ok",
-    ):
-        assert escape_text(text) == text
+ORDINARY = (
+    "Use `a < b` and x -> y.", "for (i = 0; i < n; i++)", "x <= 3 and y << 2", "i <- 0", "I <3 it", "C# and F# and #12", "The user: field is required.",
+    "See docs/a.md [draft] and list[int]", "Größe: 3 < 4", "1 < 2 && 3 > 2", "`code` and ``more``", "log at [ERROR] only", "AT&T & co", "50 % of cases, 100%",
+    "List[int], dict[str, int]: fine.", "if a < b and c > d", "Größe – ok", "the cafe\u0301 [draft] of \uff3bfoo\uff3d", "a * b, x > y",
+    "The user: a person. Map user to id.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_stays(text: str) -> None:
+    assert escape_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Return List<String>, not Map<K, V>.", "Return List\u2039String>, not Map\u2039K, V>."),
+        ("class Box<T> { }", "class Box\u2039T> { }"),
+        ("if a<b", "if a\u2039b"),
+        ("Close with </div>", "Close with \u2039/div>"),
+    ],
+)
+def test_code_stays_readable(text: str, shown: str) -> None:
+    assert escape_text(text) == shown
 
 
 def test_one_line_of_visible_characters() -> None:
@@ -125,11 +140,3 @@ def test_look_alikes_and_marked_up_speakers_are_neutralised(text, gone):
     escaped = escape_text(text)
     assert gone not in escaped
     assert escape_text(escaped) == escaped
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["the cafe\u0301 [draft] of \uff3bfoo\uff3d", "a * b, x > y", "The user: a person. Map user to id."],
-)
-def test_ordinary_marks_and_brackets_stay(text):
-    assert escape_text(text) == text
