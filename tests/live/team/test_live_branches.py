@@ -11,7 +11,7 @@ import pytest
 
 from e2e.drivers.machine import Machine, injected, wait_for
 from e2e.drivers.session import Session
-from live.team.repositories import commit_file, git, make_remote
+from repositories import commit_file, git, make_remote
 
 BEFORE = "We use RabbitMQ for the job queue"
 HERE = "On the payments-redis branch we use Redis for the job queue"

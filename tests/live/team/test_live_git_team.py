@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.drivers.machine import Machine, wait_for
-from live.team.repositories import git, make_remote
+from repositories import git, make_remote
 
 STATEMENT = "Commit messages begin with the ticket number."
 CHANGED = "Commit messages begin with the ticket number in brackets."

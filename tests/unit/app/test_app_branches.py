@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from repositories import begin, git
 from tacit.app.branches import Branches
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.branches.look import BranchesSeen
@@ -19,16 +19,7 @@ from tacit.state.registry import BRANCHES
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    folder = tmp_path.resolve() / "work"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "Begin")
-    return folder
-
-
-def git(folder: Path, *words: str) -> None:
-    author = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
-    subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True)
+    return begin(tmp_path.resolve() / "work")
 
 
 @pytest.fixture

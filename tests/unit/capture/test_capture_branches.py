@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import repositories
 from samples import memory as sample
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.branches.history import History
@@ -50,11 +50,7 @@ class Repository:
         """Run git; every commit is a minute later than the one before."""
         self.second += 60
         at = f"{NOW // 1000 + self.second} +0000"
-        author = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
-        environ = {**os.environ, "GIT_COMMITTER_DATE": at, "GIT_AUTHOR_DATE": at}
-        return subprocess.run(
-            ["git", *author, *words], cwd=self.root, check=True, capture_output=True, text=True, env=environ
-        ).stdout
+        return repositories.git(self.root, *words, GIT_COMMITTER_DATE=at, GIT_AUTHOR_DATE=at)
 
     def commit(self, path: str, text: str) -> None:
         file = self.root / path

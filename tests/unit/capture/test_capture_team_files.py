@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from repositories import git
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.bootstrap.team_files import (
     MAX_BYTES,
@@ -42,11 +43,6 @@ STATEMENT = TeamStatement(
     source="session",
 )
 FILE = "---\nkind: decision\nby: Ana\ndate: 2023-11-02\n---\n{}\n"
-
-
-def git(folder: Path, *words: str) -> None:
-    author = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
-    subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from repositories import begin, git
 from tacit.session.branches import branch_at, commit_at, head_branch, is_branch_name, stand_of, work_tree_of
-
-
-def git(folder: Path, *words: str, code: int = 0) -> str:
-    author = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
-    done = subprocess.run(["git", *author, *words], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == code, done.stderr
-    return done.stdout.strip()
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    folder = tmp_path.resolve() / "work"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "Begin")
-    return folder
+    return begin(tmp_path.resolve() / "work")
 
 
 def branch_of(root: Path) -> str:
@@ -37,7 +26,7 @@ def test_a_branch_is_told_from_the_default_branch(root):
     assert branch_of(root) == "team/payments"
     tree = work_tree_of(root)
     assert tree is not None
-    assert commit_at(tree, "team/payments") == git(root, "rev-parse", "HEAD")
+    assert commit_at(tree, "team/payments") == git(root, "rev-parse", "HEAD").strip()
     assert commit_at(tree, "none") == ""
 
 

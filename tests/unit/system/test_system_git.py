@@ -8,17 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import repositories
 from tacit.system.git import Git
 
 SETUP = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 def shell(root: Path, *words: str) -> str:
-    names = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
-    environment = {**os.environ, **SETUP}
-    return subprocess.run(
-        ["git", *names, *words], cwd=root, check=True, capture_output=True, text=True, env=environment
-    ).stdout
+    return repositories.git(root, *words, **SETUP)
 
 
 @pytest.fixture

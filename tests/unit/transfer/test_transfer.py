@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import repositories
 from tacit.app.engine import Engine
 from tacit.app.transfer.records import read_signed_lines
 from tacit.app.transfer.report import ImportOptions, ImportReport
@@ -98,9 +98,8 @@ def test_everything_comes_back_and_a_second_time_nothing_happens(place, other):
 
 def test_the_branch_of_a_memory_comes_back(place, other):
     git = place.project / ".git"
-    for words in (("init", "-q", "-b", "main"), ("commit", "-q", "--allow-empty", "-m", "x")):
-        author = ("-c", "user.name=x", "-c", "user.email=x@example.org")
-        subprocess.run(["git", *author, *words], cwd=place.project, check=True)
+    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "x")):
+        repositories.git(place.project, *words)
     (git / "HEAD").write_text("ref: refs/heads/payments-redis\n")
     place.know("On this branch we use Redis for the job queue.")
     (git / "HEAD").write_text("ref: refs/heads/main\n")

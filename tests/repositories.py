@@ -1,16 +1,33 @@
-"""Git repositories for the scenarios about teams and branches."""
+"""Git repositories of tests, which git itself makes."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 
-def git(folder: Path, *words: str) -> str:
-    """Run git in a folder under an invented identity; return its output."""
+def git(folder: Path, *words: str, code: int = 0, **environment: str) -> str:
+    """Run git in a folder under an invented identity, and see that it ends with `code`; return its output."""
     author = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
-    done = subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *author, *words],
+        cwd=folder,
+        env={**os.environ, **environment},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == code, done.stderr
     return done.stdout
+
+
+def begin(folder: Path) -> Path:
+    """Make a repository with one empty commit on `main`; return its folder."""
+    folder.mkdir()
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "Begin")
+    return folder
 
 
 def commit_file(folder: Path, path: str, text: str) -> None:
