@@ -10,7 +10,7 @@ import pytest
 import tacit
 from presets.acceptance import acceptance
 from presets.driving import lines_of
-from tacit.app.reasons import drop_text, silence_text
+from tacit.app.reasons import reason_text, silence_text
 from tacit.capture.prepare import AMBIENT
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.config.describe import describe_settings
@@ -50,7 +50,7 @@ def stage(lab, name):
 
 
 def reasons(lab, name):
-    return {drop.memory_id: drop_text(drop) for drop in stage(lab, name).drops}
+    return {drop.memory_id: reason_text(drop.why) for drop in stage(lab, name).drops}
 
 
 # --- retrieval -----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from presets.acceptance import acceptance
 from presets.driving import lines_of
 from samples import DAY_MS, NOW_MS
 from tacit.app.queries.agent_tools import Caller
-from tacit.app.reasons import drop_text, silence_text
+from tacit.app.reasons import reason_text, silence_text
 from tacit.app.stats import stats_of
 from tacit.capture.prepare import importance_of
 from tacit.config.fields import check_layer
@@ -47,7 +47,9 @@ def traced(lab, content, surface=None):
 
 def drops(lab, stage="score"):
     """memory id -> why `stage` let it go, in the newest trace."""
-    return {d.memory_id: drop_text(d) for s in lab.last_trace().stages if s.stage == stage for d in s.drops}
+    return {
+        d.memory_id: reason_text(d.why) for s in lab.last_trace().stages if s.stage == stage for d in s.drops
+    }
 
 
 # --- 1, 2: what comes when, and how it is scored -----------------------------------------------------------------

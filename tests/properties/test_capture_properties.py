@@ -116,5 +116,5 @@ def test_a_checkpoint_survives_the_round_trip(text: str, several: list[str], num
 
 
 @given(st.text(max_size=60) | st.dictionaries(st.text(max_size=8), st.integers(), max_size=3).map(json.dumps))
-def test_a_damaged_checkpoint_is_an_empty_one(text: str) -> None:
-    assert CHECKPOINT.parse(text) is None
+def test_a_damaged_checkpoint_is_none_or_an_empty_one(text: str) -> None:
+    assert CHECKPOINT.parse(text) in (None, Checkpoint())

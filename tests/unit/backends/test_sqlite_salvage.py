@@ -383,7 +383,6 @@ NOT_OUR_SCHEMA = {
     "a number no release has": "PRAGMA user_version = 1465806037",
     "a negative number": "PRAGMA user_version = -7",
     "no number": "PRAGMA user_version = 0",
-    "a smaller number": "PRAGMA user_version = 2",
     "no row of state": "DELETE FROM state",
     "no state": "DROP TABLE state",
     "no named values": "DROP TABLE named_values",

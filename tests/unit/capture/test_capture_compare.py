@@ -562,13 +562,3 @@ def test_of_a_large_import_only_the_newest_wait_and_the_others_are_not_taken_in_
     later = bench.add(OLD)
     bench.compare(at_once=False)
     assert json.loads(bench.store.get_value(COMPARISONS.name()))["ids"] == [*names[-2:], later]
-
-
-def test_a_record_of_an_earlier_version_is_read():
-    bench = Bench(fates(("s2", "s1", "supersede")))
-    old = bench.add(OLD)
-    at_ms = bench.memory(old).created_at_ms
-    bench.store.put_value(COMPARISONS.name(), json.dumps({"seen": [at_ms, old], "ids": []}))
-    bench.add(NEW)
-    bench.compare()
-    assert bench.memory(old).status == "superseded"

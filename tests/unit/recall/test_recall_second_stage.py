@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from samples import candidate, memory, query
-from tacit.app.reasons import drop_text, loss_text
+from tacit.app.reasons import loss_text, reason_text
 from tacit.config.settings import RerankerSettings
 from tacit.errors import ProviderError
 from tacit.model.evidence import PINNED
@@ -54,7 +54,7 @@ def test_what_the_model_calls_no_answer_stays_away():
     """Two thirds of the words for m1, none for m2; the least is one half."""
     done = read(ranked("the linter", "something else"), FakeReranker())
     assert ids(done) == ["m1"]
-    assert [(d.memory_id, drop_text(d)) for d in done.drops] == [
+    assert [(d.memory_id, reason_text(d.why)) for d in done.drops] == [
         ("m2", "fake-reranker@1 says 0.00 below 0.50")
     ]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import DAY_MS, NOW_MS, candidate, query
-from tacit.app.reasons import drop_text
+from tacit.app.reasons import reason_text
 from tacit.config.settings import RecallSettings, Thresholds
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Sensitivity, TrustTier, Validity
@@ -52,7 +52,7 @@ def test_guard_keeps_what_passes_the_threshold():
         thresholds=OPEN,
     )
     assert kept(result) == ["a"]
-    assert "0.40 below 0.50" in drop_text(result.drops[0])
+    assert "0.40 below 0.50" in reason_text(result.drops[0].why)
 
 
 def test_guard_is_silent_when_no_action_is_coming():
@@ -63,7 +63,7 @@ def test_guard_is_silent_when_no_action_is_coming():
         thresholds=OPEN,
     )
     assert result.kept == ()
-    assert drop_text(result.drops[0]) == "no action is coming"
+    assert reason_text(result.drops[0].why) == "no action is coming"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_guard_holds_trust_and_sensitivity(fields, surface, reason):
         [candidate(relevance=1.0, **fields)], query=query(surface=surface), kinds=KINDS, thresholds=OPEN
     )
     assert result.kept == ()
-    assert reason in drop_text(result.drops[0])
+    assert reason in reason_text(result.drops[0].why)
 
 
 def test_guard_gives_a_session_its_own_digest_only_where_it_is_out_of_context():
@@ -140,7 +140,7 @@ def test_dedupe_drops_copies_and_what_the_context_holds():
         [first, copy, held], in_context={"c": DropReason(cause=DropCause.IN_CONTEXT, detail="turn 1, start")}
     )
     assert kept(result) == ["a"]
-    assert {d.memory_id: drop_text(d) for d in result.drops} == {
+    assert {d.memory_id: reason_text(d.why) for d in result.drops} == {
         "b": "says what a says",
         "c": "already in context (turn 1, start)",
     }
@@ -174,7 +174,7 @@ def test_budget_is_never_exceeded_and_smaller_ones_still_fit():
         cost=words,
     )
     assert [i.candidate.memory.id for i in result.kept.items] == ["b"]
-    assert "does not fit" in drop_text(result.drops[0])
+    assert "does not fit" in reason_text(result.drops[0].why)
 
 
 def test_budget_shortens_at_a_sentence_end():
@@ -265,7 +265,7 @@ def test_deliver_cuts_whole_memories_at_the_cap_and_keeps_the_delimiter():
     assert len(result.kept.pack.items) == 2
     assert len(result.kept.block.text) < whole
     assert result.kept.block.text.endswith("</tacit-memory>")
-    assert "host's cap" in drop_text(result.drops[0])
+    assert "host's cap" in reason_text(result.drops[0].why)
 
 
 @given(st.lists(st.text(min_size=1, max_size=80).filter(str.strip), max_size=8), st.integers(0, 900))
