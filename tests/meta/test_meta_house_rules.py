@@ -1,4 +1,4 @@
-"""The house rules, held by a machine: sizes, names, boundaries, imports, docs. Exceptions need a line with a reason."""
+"""The house rules, held by a machine: names, boundaries, imports, docs. Exceptions need a line with a reason."""
 
 from __future__ import annotations
 
