@@ -3,7 +3,7 @@
 Run: `python -m tacit_evals.crowd --data DIR [--sizes 0,400,1200]`, where DIR holds `inject/` and `situation/rules.jsonl`.
 Rules of other repositories are put into each judged project's store, under its scope; prompts and start pack stay the
 project's own. Printed per size: what was handed over, how much of it is foreign, how much was needed. `CROWD` of the gate
-(`tacit.recall.score.gate.model`) was chosen so that the first column stays about the same.
+(`tacit.recall.score.gate`) was chosen so that the first column stays about the same.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from tacit.app.admin.learned import Learned, LearnedStatement
 from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
 from tacit.app.admin.settings import AgentSettings, SettingRow, SettingsView
-from tacit.app.holdout.report import Holdout
+from tacit.app.holdout import Holdout
 from tacit.app.maintenance.jobs import Job
 from tacit.app.maintenance.maintenance import StoreCopy
 from tacit.app.maintenance.review_queue import ReviewCause
@@ -58,7 +58,7 @@ from tacit.model.shared import (
 )
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import ProjectRecord, StoreStats
-from tacit.recall.finished.replay import Replayed
+from tacit.recall.finished import Replayed
 from tacit.state.counted import Verdict
 from tacit.sync.views import (
     DeviceView,

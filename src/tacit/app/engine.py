@@ -62,7 +62,7 @@ from tacit.ports.host import (
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import parse_when
-from tacit.recall.finished.replay import Replayed, replay
+from tacit.recall.finished import Replayed, replay
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
 from tacit.recall.query import budget_for

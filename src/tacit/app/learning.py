@@ -16,7 +16,7 @@ from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from tacit.app.holdout.holdout import HoldoutCounter
+from tacit.app.holdout import HoldoutCounter
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects

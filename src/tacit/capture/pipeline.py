@@ -19,8 +19,7 @@ from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.session_end import TurnStatement
 from tacit.capture.prepare import Preparer
-from tacit.capture.reconcile.decide import replace_named
-from tacit.capture.reconcile.rejected import Rejected
+from tacit.capture.reconcile import Rejected, replace_named
 from tacit.capture.report import CaptureReport, report_of
 from tacit.capture.session import (
     SessionContext,

@@ -17,9 +17,7 @@ import numpy as np
 
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.branches.marks import replaced_on_branches
-from tacit.capture.reconcile import Neighbor, reconcile
-from tacit.capture.reconcile.decide import with_copies_ended
-from tacit.capture.reconcile.judge import Judge, judge_by_words
+from tacit.capture.reconcile import Judge, Neighbor, judge_by_words, reconcile, with_copies_ended
 from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
 from tacit.model.change_reason import ChangeReason

@@ -47,7 +47,7 @@ from tacit.model.signal import (
     mark_of_write,
 )
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, MemoryFile
-from tacit.reading.prompts.machine_made import by_program, machine_made, typed_command
+from tacit.reading.prompts import by_program, machine_made, typed_command
 
 NAME = "claude-code"
 CAP_CHARS = 9_500

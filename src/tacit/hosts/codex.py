@@ -46,7 +46,7 @@ from tacit.model.signal import (
     mark_of_write,
 )
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, MemoryFile
-from tacit.reading.prompts.machine_made import machine_made, typed_command
+from tacit.reading.prompts import machine_made, typed_command
 
 NAME = "codex"
 CAP_CHARS = 9_500

@@ -41,7 +41,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities
-from tacit.reading.prompts.machine_made import machine_made, typed_command
+from tacit.reading.prompts import machine_made, typed_command
 
 NAME = "copilot"
 CAP_CHARS = 9_500

@@ -39,7 +39,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import Delivery, HostCapabilities
-from tacit.reading.prompts.machine_made import machine_made, typed_command
+from tacit.reading.prompts import machine_made, typed_command
 
 NAME = "cursor"
 CAP_CHARS = 9_500

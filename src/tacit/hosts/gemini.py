@@ -43,7 +43,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import Arrival, Delivery, HostCapabilities, MemoryFile
-from tacit.reading.prompts.machine_made import SUMMARY_TAKEN, machine_made, typed_command, without_added_files
+from tacit.reading.prompts import SUMMARY_TAKEN, machine_made, typed_command, without_added_files
 from tacit.safety.escape import strip_blocks
 
 NAME = "gemini"

@@ -43,7 +43,7 @@ from tacit.model.signal import (
     mark_of_write,
 )
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, ReplayRequest
-from tacit.reading.prompts.machine_made import machine_made
+from tacit.reading.prompts import machine_made
 
 NAME = "opencode"
 CAP_CHARS = 60_000

@@ -17,11 +17,9 @@ from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.errors import looks_like_error
 from tacit.reading.file_actions import Touch, file_actions
 from tacit.reading.languages import languages_in, languages_of
-from tacit.reading.prompts.machine_made import machine_made
-from tacit.reading.prompts.proposals import Reply, asks_for_leave, proposal_in, read_reply
+from tacit.reading.prompts import Reply, asks_for_leave, machine_made, proposal_in, read_reply
 from tacit.reading.terms import find_paths, objects_of, prose_of
-from tacit.reading.words.action_words import QUESTION_OPENERS, REQUEST_OPENERS
-from tacit.reading.words.lexicon import Evidence, read_words
+from tacit.reading.words import QUESTION_OPENERS, REQUEST_OPENERS, Evidence, read_words
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import ENGLISH_WORD, count_words
 

@@ -18,8 +18,7 @@ from tacit.reading.languages import languages_in
 from tacit.reading.match import Match, Matcher
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of
 from tacit.reading.when import format_when, parse_phrases_with, parse_when_with
-from tacit.reading.words.action_words import ALWAYS_ANSWER, TRIGGER_CUES
-from tacit.reading.words.lexicon import Evidence, load_table, read_table
+from tacit.reading.words import ALWAYS_ANSWER, TRIGGER_CUES, Evidence, load_table, read_table
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import light_stem
 from tacit.text.stop_words import GENERIC_TOPICS

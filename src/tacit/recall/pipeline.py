@@ -26,7 +26,7 @@ from tacit.reading.match_model import shipped_match
 from tacit.reading.situation import asks_about_past, read_situation
 from tacit.recall import on_demand
 from tacit.recall.answer_cut import cut_answer, order_answer
-from tacit.recall.ask_model.judging import ask_judge
+from tacit.recall.ask_model import ask_judge
 from tacit.recall.budget import budget
 from tacit.recall.dedupe import drop_known, find_pairs
 from tacit.recall.deliver import deliver, render, trace_of
@@ -44,9 +44,9 @@ from tacit.recall.retrieve import ask, embed, find_nothing, require_vector, spac
 from tacit.recall.score import judge
 from tacit.recall.score.armed import ArmedWeights
 from tacit.recall.score.floors import floors, of_enabled_kinds
-from tacit.recall.score.gate import Gate, PromptTransform, load_prompt_transform, shipped_gate
-from tacit.recall.score.gate.evidence import cover
+from tacit.recall.score.gate import Gate, cover, shipped_gate
 from tacit.recall.score.names import find_shared_names
+from tacit.recall.score.prompt_transform import PromptTransform, load_prompt_transform
 from tacit.recall.second_stage import read_again
 from tacit.recall.stage import Context, Delivered, RecallState, Source, Stages, Tools, run_stages
 from tacit.recall.stage_log import StageLog

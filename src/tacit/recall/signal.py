@@ -23,7 +23,7 @@ from tacit.model.signal import (
 )
 from tacit.model.trace import NotAsked, SilenceCause, SilenceReason
 from tacit.reading.moments.acts import acts_of_tool
-from tacit.reading.prompts.machine_made import machine_made
+from tacit.reading.prompts import machine_made
 from tacit.session.holdout import held_out
 
 LEAN_ITEMS = 2

@@ -23,7 +23,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.writing import RedactedWriter
 from tacit.providers.writing.fake import FakeWriter
-from tacit.recall.ask_model.pool_list import LINE_CHARS, MOST_LISTED
+from tacit.recall.ask_model import LINE_CHARS, MOST_LISTED
 from tacit.state.counted import PAUSE_MS as PAUSE_AFTER_FAILURE_MS
 
 KEY = SessionKey(host="claude-code", session_id="s1")

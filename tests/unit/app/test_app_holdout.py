@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from tacit import Tacit
-from tacit.app.holdout.holdout import (
+from tacit.app.holdout import (
+    ENOUGH,
     failed_before,
+    holdout_of,
     merged,
 )
-from tacit.app.holdout.report import ENOUGH, holdout_of
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import RequestUsage
 from tacit.model.trace import SilenceCause

@@ -13,8 +13,7 @@ from samples import memory as sample
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.branches.history import History
 from tacit.capture.branches.marks import replaced_by
-from tacit.capture.reconcile import Neighbor, reconcile
-from tacit.capture.reconcile.decide import replace_named
+from tacit.capture.reconcile import Neighbor, reconcile, replace_named
 from tacit.config.settings import CaptureSettings
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Draft, Edit, Merge, Supersede

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tacit.app.reasons import change_text
-from tacit.capture.reconcile import Neighbor, reconcile
-from tacit.capture.reconcile.judge import Judgment, judge_by_words
+from tacit.capture.reconcile import Judgment, Neighbor, judge_by_words, reconcile
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Contradict, Merge, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity

@@ -7,8 +7,14 @@ from dataclasses import replace
 import pytest
 
 from tacit.app.reasons import change_text
-from tacit.capture.reconcile import MAX_EVIDENCE, Neighbor, reconcile
-from tacit.capture.reconcile.decide import REPEAT_WINDOW_MS, replace_named, with_copies_ended
+from tacit.capture.reconcile import (
+    MAX_EVIDENCE,
+    REPEAT_WINDOW_MS,
+    Neighbor,
+    reconcile,
+    replace_named,
+    with_copies_ended,
+)
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity

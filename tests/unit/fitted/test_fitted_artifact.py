@@ -20,10 +20,10 @@ from tacit.fitted.matrices import MatrixValues
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.providers.embedding.static_tokens import TokenAxes
 from tacit.reading.match_model import MatchValues
-from tacit.recall.need.model import NeedValues
+from tacit.recall.need import NeedValues
 from tacit.recall.score.armed import ArmedWeights
-from tacit.recall.score.gate.model import GateValues
-from tacit.recall.score.gate.prompt_transform import TransformValues
+from tacit.recall.score.gate import GateValues
+from tacit.recall.score.prompt_transform import TransformValues
 from tacit.recall.score.situation import WeightValues
 from tacit.recall.spaces.space import SpaceThresholds
 

@@ -11,7 +11,7 @@ from tacit.errors import InvalidPayload
 from tacit.hosts.gemini import Gemini
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import PromptSubmitted, Signal, ToolFailed, ToolFinished
-from tacit.reading.prompts.machine_made import without_added_files
+from tacit.reading.prompts import without_added_files
 
 HOST = Gemini()
 AT = 1_795_704_539_019

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.reading.prompts.machine_made import machine_made
+from tacit.reading.prompts import machine_made
 
 
 @pytest.mark.parametrize(

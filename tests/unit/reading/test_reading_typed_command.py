@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.reading.prompts.machine_made import typed_command
+from tacit.reading.prompts import typed_command
 
 
 @pytest.mark.parametrize(

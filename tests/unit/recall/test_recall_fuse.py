@@ -7,10 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.model.evidence import Hit, Ranking
-from tacit.recall.fuse import FUSIONS
-from tacit.recall.fuse.convex import convex_min_max
-from tacit.recall.fuse.reciprocal import reciprocal_rank
-from tacit.recall.fuse.weighted import weighted_sum
+from tacit.recall.fuse import FUSIONS, convex_min_max, reciprocal_rank, weighted_sum
 
 
 def ranking(space: str, *hits: tuple[str, float]) -> Ranking:
@@ -86,7 +83,7 @@ def test_the_best_of_one_space_survives_many_that_two_spaces_find():
 def test_fitted_order_by_hand():
     from math import log1p
 
-    from tacit.recall.fuse.fitted import fitted_order
+    from tacit.recall.fuse import fitted_order
 
     rankings = [
         ranking("intent", ("a", 1.0), ("b", 0.5)),

@@ -17,17 +17,20 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
-from tacit.recall.score.gate.evidence import EVIDENCE, MEAN_DOMAIN_SIMILARITY, evidence_of, rarest_shared
-from tacit.recall.score.gate.model import (
+from tacit.recall.score.gate import (
+    EVIDENCE,
     FITTED_STORE_SIZE,
     LEAST_SHARE,
+    MEAN_DOMAIN_SIMILARITY,
     SHARE_WEIGHT,
     STORE_SIZE_PENALTY,
     GateModel,
     GateValues,
     SurfaceModel,
+    evidence_of,
     gate_artifact,
     gate_from,
+    rarest_shared,
     shipped_gate,
     with_share,
 )

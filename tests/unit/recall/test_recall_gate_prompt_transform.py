@@ -10,7 +10,7 @@ from tacit.fitted import Origin, decode_artifact, encode_artifact
 from tacit.fitted.matrices import Int8Matrix
 from tacit.model.evidence import Hit, Ranking
 from tacit.ports.models import EmbedderIdentity
-from tacit.recall.score.gate.prompt_transform import (
+from tacit.recall.score.prompt_transform import (
     REMOVED_SHARE,
     TURN_SHARE,
     PromptTransform,

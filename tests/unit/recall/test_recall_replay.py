@@ -11,7 +11,7 @@ from tacit.model.trace import (
     Trace,
     TracedCandidate,
 )
-from tacit.recall.finished.replay import in_shadow, replay, would_have
+from tacit.recall.finished import in_shadow, replay, would_have
 
 
 def trace(*, injected: tuple[str, ...] = ("a",), silent: SilenceCause | None = None) -> Trace:

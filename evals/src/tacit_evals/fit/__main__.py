@@ -21,8 +21,8 @@ from tacit.fitted import Artifact, decode_artifact, encode_artifact
 from tacit.providers.embedding import make_embedder
 from tacit.reading.match_model import match_artifact
 from tacit.recall.need import need_artifact
-from tacit.recall.score.gate.model import GateModel, gate_artifact
-from tacit.recall.score.gate.prompt_transform import transform_artifact
+from tacit.recall.score.gate import GateModel, gate_artifact
+from tacit.recall.score.prompt_transform import transform_artifact
 from tacit_evals.data.learnings import GOLD
 from tacit_evals.data.recognise import is_inject, is_learnings
 from tacit_evals.everyday import NAME as EVERYDAY

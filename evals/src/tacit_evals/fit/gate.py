@@ -29,8 +29,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
-from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of
-from tacit.recall.score.gate.model import MAX_STANDARDIZED, SurfaceModel, with_share
+from tacit.recall.score.gate import EVIDENCE, MAX_STANDARDIZED, SurfaceModel, evidence_of, with_share
 from tacit_evals.data.judged import Judgment, Project, Prompt
 from tacit_evals.everyday import NAME as EVERYDAY
 from tacit_evals.fit.labelled import LabelledPrompt

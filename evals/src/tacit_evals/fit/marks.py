@@ -30,7 +30,7 @@ import numpy as np
 from tacit.config.settings import RecallSettings
 from tacit.fitted import Artifact, Origin
 from tacit.ports.models import Embedder
-from tacit.recall.score.gate import PromptTransform
+from tacit.recall.score.prompt_transform import PromptTransform
 from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.space import SpaceThresholds, shipped_thresholds
 from tacit_evals.data.judged import Project

@@ -8,7 +8,8 @@ from tacit.reading.match_model import MatchModel
 from tacit.reading.trigger_model import TriggerModel
 from tacit.recall.need import NeedModel
 from tacit.recall.score.armed import ArmedWeights
-from tacit.recall.score.gate import Gate, PromptTransform
+from tacit.recall.score.gate import Gate
+from tacit.recall.score.prompt_transform import PromptTransform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

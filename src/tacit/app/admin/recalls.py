@@ -14,7 +14,7 @@ from tacit.model.session import Exposure, PendingFailure, SessionKey, SessionSta
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import Store, TraceFilter
 from tacit.recall.deliver import TRACED_CHARS
-from tacit.recall.finished.replay import in_shadow
+from tacit.recall.finished import in_shadow
 from tacit.state.registry import USAGE
 
 TRACES_OF_A_SESSION = 500

@@ -18,8 +18,7 @@ from tacit.model.session import SessionState
 from tacit.ports.store import ProjectRecord
 from tacit.ports.writer import WriterRequest
 from tacit.providers.tokens import EstimateCounter
-from tacit.recall.ask_model.pool_list import PoolList, PoolLists
-from tacit.recall.ask_model.request import make_request
+from tacit.recall.ask_model import PoolList, PoolLists, make_request
 from tacit.recall.presets import SCORES
 from tacit.session.holdout import held_out
 

@@ -19,7 +19,7 @@ from tacit.errors import ProviderError
 from tacit.model.session import Armed, SessionKey, SessionState
 from tacit.model.signal import MessageEnded, Signal
 from tacit.ports.store import ProjectRecord
-from tacit.recall.ask_model.request import Named, read_named
+from tacit.recall.ask_model import Named, read_named
 from tacit.session.answer_priority import run_after_answer
 from tacit.session.arming import still_armed
 from tacit.state.paid_requests import PaidModel

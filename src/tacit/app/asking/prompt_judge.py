@@ -22,7 +22,7 @@ from tacit.model.query import Query
 from tacit.model.session import SessionState
 from tacit.ports.store import ProjectRecord
 from tacit.ports.writer import Writer
-from tacit.recall.ask_model.request import read_named
+from tacit.recall.ask_model import read_named
 from tacit.recall.stage import Judge, JudgeAnswer
 from tacit.state.counted import Spending
 from tacit.state.paid_requests import PaidModel

@@ -30,7 +30,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import SessionStarted, Signal
 from tacit.model.trace import AskedWith, DropCause, DropReason, SilenceReason, Trace
 from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, RemedyStep, WhyNot
-from tacit.recall.finished.absence import find_absence, numbers_of
+from tacit.recall.finished import find_absence, numbers_of
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.signal import surface_for
 from tacit.recall.stage import Context, Outcome, RecallState

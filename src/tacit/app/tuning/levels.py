@@ -23,7 +23,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.trace import Trace
-from tacit.recall.finished.replay import Replayed, replay
+from tacit.recall.finished import Replayed, replay
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.render import frame_text, line_text
 from tacit.state.counted import Verdict

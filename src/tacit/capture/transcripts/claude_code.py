@@ -15,7 +15,7 @@ import msgspec
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.transcripts.rows import Fields, RowReader, fields_of, parse_json, text_in
 from tacit.capture.turn import Transcript
-from tacit.reading.prompts.machine_made import by_program
+from tacit.reading.prompts import by_program
 from tacit.state.captured import Position
 
 _MESSAGE_TYPES = ("user", "human", "assistant")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.reading.prompts.machine_made import machine_made
+from tacit.reading.prompts import machine_made
 from tacit.safety.escape import strip_blocks
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.terminal_codes import strip_terminal_codes

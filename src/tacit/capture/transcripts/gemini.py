@@ -25,7 +25,7 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Transcript
-from tacit.reading.prompts.machine_made import SUMMARY_TAKEN, without_added_files
+from tacit.reading.prompts import SUMMARY_TAKEN, without_added_files
 from tacit.safety.escape import strip_blocks
 from tacit.state.captured import Position
 from tacit.text.lazy_regex import lazy_regex

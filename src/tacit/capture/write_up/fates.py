@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tacit.capture.reconcile.judge import Judgment, judge_by_words
+from tacit.capture.reconcile import Judgment, judge_by_words
 from tacit.capture.write_up.request import MemoryFate
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Merge, Skip

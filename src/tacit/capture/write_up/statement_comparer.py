@@ -13,7 +13,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tacit.capture.reconcile.decide import MAX_EVIDENCE, MAX_FILES, Neighbor, reconcile
+from tacit.capture.reconcile import MAX_EVIDENCE, MAX_FILES, Neighbor, reconcile
 from tacit.capture.relate import link_entities
 from tacit.capture.store import Reconciler, WriteBatch
 from tacit.capture.write_up.comparison import (

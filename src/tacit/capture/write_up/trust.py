@@ -28,7 +28,7 @@ from tacit.model.ids import normalize_text
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.trigger import Trigger
 from tacit.reading.digest_lines import stems
-from tacit.reading.prompts.proposals import is_objection, read_reply
+from tacit.reading.prompts import is_objection, read_reply
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.danger import danger_of

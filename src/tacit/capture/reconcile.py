@@ -1,24 +1,92 @@
 """The change for a captured statement, given the stored ones. In: a prepared memory and its neighbors.
 
-Out: one change with its reason. Pure: no I/O, no clock, no randomness. Never lets a lower trust tier replace a higher
+Out: one change with its reason. Of the relation of two statements only what is said in so many words is certain: they are the same,
+or one ends the other (`tacit.statements`). Pure but for `Rejected`, which reads the store: no I/O, no clock, no randomness. Never lets a lower trust tier replace a higher
 one, and never lets an older statement replace a newer one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_words
 from tacit.capture.relate import link_entities
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import AGENT_SOURCES, LearnedOn, Memory, Sensitivity, TrustTier
+from tacit.model.scope import Scope
 from tacit.model.trigger import MAKER_RANK, Trigger
+from tacit.ports.store import ValueChanges, ValueName, ValueStore
 from tacit.safety.trust import may_rank, may_supersede, most_sensitive
+from tacit.state.registry import REJECTED
+from tacit.statements.replaces import Replacement, replaces
 from tacit.statements.same import same_statement, says_with_more
+from tacit.text.stop_words import STATEMENT_STOP_WORDS
+from tacit.text.tokens import PATH_WORD
+
+# --- the relation of two statements
+
+Relation = Literal["same", "conflict", "unsure", "apart"]
+_SHOWN = 4
+_WHY: dict[Replacement, ChangeCause] = {
+    "denies": ChangeCause.DENIES,
+    "replaces": ChangeCause.REPLACES,
+    "gives_other_value": ChangeCause.GIVES_OTHER_VALUE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgment:
+    """The relation of the new statement to one stored statement.
+
+    Attributes:
+        relation: `same` and `conflict` are said in so many words, or by a model that writes up; `unsure` = such a model says that both
+            may not hold together, which a person decides.
+        why: the cause of a change that rests on this; None = no change does.
+        detail: what tells them apart, for people; may be empty.
+    """
+
+    relation: Relation
+    why: ChangeCause | None = None
+    detail: str = ""
+
+
+Judge = Callable[[str, str, bool], Judgment]
+"""Judges a new statement beside a stored one; the last argument says whether the new one was said as a correction."""
+
+
+def judge_by_words(new: str, old: str, correction: bool) -> Judgment:
+    """Return how two statements relate, as far as their words say so."""
+    if same_statement(new, old):
+        return Judgment(relation="same", why=ChangeCause.SAYS_SAME)
+    found = replaces(new, old, correction=correction)
+    if found is None:
+        return Judgment(relation="apart")
+    return Judgment(relation="conflict", why=_WHY[found], detail=_difference(new, old))
+
+
+def _difference(new: str, old: str) -> str:
+    """Return what one says and the other does not: `8080 -> 9090`, `adds Redis` or `lacks Redis`; about what both speak."""
+    mine, theirs = _words(new), _words(old)
+    come = " ".join([word for key, word in mine.items() if key not in theirs][:_SHOWN])
+    gone = " ".join([word for key, word in theirs.items() if key not in mine][:_SHOWN])
+    both = " ".join([word for key, word in mine.items() if key in theirs][:_SHOWN])
+    if gone and come:
+        difference = f"{gone} -> {come}"
+    else:
+        difference = f"adds {come}" if come else f"lacks {gone}" if gone else ""
+    return f"{difference}; both on {both}" if difference and both else difference
+
+
+def _words(text: str) -> dict[str, str]:
+    found = ((word.casefold(), word) for word in PATH_WORD.findall(text))
+    return {key: word for key, word in found if key not in STATEMENT_STOP_WORDS}
+
+
+# --- the change
 
 MAX_EVIDENCE = 8
 MAX_FILES = 200
@@ -498,3 +566,37 @@ def _age(memory: Memory, stored: Memory) -> int:
     mine, theirs = memory.provenance, stored.provenance
     later = (mine.host, mine.session_id) == (theirs.host, theirs.session_id) and mine.turn > theirs.turn
     return int(bool(since and until and later))
+
+
+# --- rejected statements
+
+
+class Rejected:
+    """Statements that the user rejected, by scope, so that they are not learned again.
+
+    A statement that repeats one of them is turned away unless the user states it explicitly.
+    """
+
+    def __init__(self, store: ValueStore) -> None:
+        self._store = store
+
+    def texts(self, scope: Scope) -> tuple[str, ...]:
+        """Rejected statements of `scope`, oldest first."""
+        return REJECTED.read(self._store, scope)
+
+    def changed(self, *, add: Sequence[Memory], drop: Sequence[Memory]) -> ValueChanges:
+        """The values that also hold `add` and no longer `drop`; {} where they are so already."""
+        values: dict[ValueName, str | None] = {}
+        for scope in dict.fromkeys(memory.scope for memory in (*add, *drop)):
+            texts = self.texts(scope)
+            added = (memory.content for memory in add if memory.scope == scope)
+            out = {memory.content for memory in (*add, *drop) if memory.scope == scope}
+            remaining = (*(text for text in texts if text not in out), *added)
+            if remaining != texts:
+                values |= REJECTED.change(remaining, scope)
+        return values
+
+    def match(self, content: str, rejected: Sequence[str]) -> str:
+        """Return the statement among `rejected`, those of its scope, that `content` repeats; "" = none. Case does not count."""
+        words = content.casefold()
+        return next((text for text in rejected if same_statement(text.casefold(), words)), "")

@@ -1,11 +1,22 @@
-"""Words that announce actions, and words of a memory that say when it applies. Data only; `lexicon` and `trigger` look them up.
+"""Words that announce actions, and words of a memory that say when it applies: the tables, and how they are looked up.
 
-In: nothing. Out: tables, one phrase a line: `phrase, phrase: class weight, class weight`.
-Phrases have one to four words and are matched by word stem. Weights are chances (0-1) that the action follows when
-the phrase stands there; a *verb* counts in full where an order can stand, and by half elsewhere; a *cue* counts anywhere.
+In: prose. Out: evidence per action class as a chance (0-1), with the phrases that spoke for it. Knows no negated
+order (`don't push`), counts a told past (`I fixed ...`) little. Never learns, never reads beyond the given text.
+
+The tables have one phrase a line: `phrase, phrase: class weight, class weight`. Phrases have one to four words and are matched by
+word stem. Weights are chances (0-1) that the action follows when the phrase stands there; a *verb* counts in full where an order can
+stand, and by half elsewhere; a *cue* counts anywhere.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tacit.text.stemming import light_stem
+from tacit.text.tokens import PHRASE_TOKEN
+
+# --- tables
 
 VERBS = """
 fix, resolve, correct, repair, patch: fix_bug .8, edit_code .8, run_tests .25, debug_investigate .25
@@ -203,3 +214,165 @@ ALWAYS_ANSWER = (
     r"|\b(?:answer|reply|respond|speak)\b (?:\w+ ){0,3}(?:in|with|briefly|concisely|short|always|without)\b"
     r"|\b(?:my name is|the user(?:'s name)? is (?:called )?[A-Z]|call me|i am a|i'm a|pronouns)\b|\b(?:be|keep answers|keep responses|stay) (?:brief|concise|terse|short|direct)\b|\b(?:no|without) (?:emojis?|flattery|preamble|apolog\w+)\b"
 )
+
+
+# --- look-up
+
+_MARKS = frozenset("?!.;:\n(),-")
+_TELLERS = frozenset({"i'll", "ill", "i'd", "i've"})
+_MAX_PHRASE = 4
+
+Weights = tuple[tuple[str, float], ...]
+
+
+PhraseTable = dict[tuple[str, ...], Weights]
+
+
+def load_table(table: str) -> PhraseTable:
+    """Read a table of `phrase, phrase: class weight, class weight` lines; phrases are kept as stems."""
+    phrases: PhraseTable = {}
+    for line in table.strip().splitlines():
+        heads, _, tail = line.rpartition(": ")
+        pairs = [pair.split() for pair in tail.split(", ")]
+        weights = tuple((name, float(value)) for name, value in pairs)
+        for head in heads.split(", "):
+            key = tuple(light_stem(token) for token in PHRASE_TOKEN.findall(head))
+            phrases[key] = weights
+    return phrases
+
+
+VERB_TABLE = load_table(VERBS)
+CUE_TABLE = load_table(CUES)
+
+
+_FIRST = frozenset(key[0] for key in (*VERB_TABLE, *CUE_TABLE))
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Chances per action class, gathered as independent evidence: 1 - product of (1 - weight)."""
+
+    chances: dict[str, float] = field(default_factory=dict[str, float])
+    phrases: list[str] = field(default_factory=list[str])
+    denied: list[str] = field(default_factory=list[str])
+
+    def add(self, weights: Weights, factor: float, phrase: Sequence[str] = ()) -> None:
+        """Count `weights` times `factor` for their classes; `phrase` are the words that spoke for them."""
+        chances = self.chances
+        for name, weight in weights:
+            chances[name] = 1.0 - (1.0 - chances.get(name, 0.0)) * (1.0 - weight * factor)
+        if phrase and factor >= 0.5 and len(self.phrases) < 8:
+            self.phrases.append(" ".join(phrase))
+
+    def raise_to(self, name: str, chance: float) -> None:
+        """Make `name` at least `chance`."""
+        if chance > self.chances.get(name, 0.0):
+            self.chances[name] = chance
+
+    def ranked(self, *, least: float = 0.08, most: int = 12) -> Weights:
+        """(class, chance), highest first, ties by name; chances are capped at 0.97 and rounded to three places."""
+        likely = [(name, round(min(p, 0.97), 3)) for name, p in self.chances.items() if p >= least]
+        return tuple(sorted(likely, key=lambda item: (-item[1], item[0]))[:most])
+
+
+def read_words(prose: str, evidence: Evidence, *, scale: float = 1.0) -> None:
+    """Add what the words of `prose` announce to `evidence`, every phrase once, longest phrase first."""
+    words = PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))
+    stems = list(map(light_stem, words))
+    factors: dict[tuple[str, ...], float] = {}
+    after = 0
+    for position, word in enumerate(stems):
+        if position < after or word not in _FIRST:
+            continue
+        key = _longest(stems, position, VERB_TABLE, CUE_TABLE)
+        if not key:
+            continue
+        size = len(key)
+        after = position + size
+        verb, cue = VERB_TABLE.get(key), CUE_TABLE.get(key)
+        orders = verb is not None and _orders(words, position)
+        factor = _factor(words, position, is_verb=verb is not None and (size > 1 or cue is None or orders))
+        if factor <= 0.0:
+            evidence.denied.append(" ".join(stems[position:after]))
+        chosen = verb if verb is not None and (cue is None or orders) else cue
+        before = factors.get(key, 0.0)
+        if chosen is not None and factor > before:
+            evidence.add(chosen, scale * (factor - before), words[position:after])
+            factors[key] = factor
+
+
+def _longest(stems: list[str], position: int, *tables: PhraseTable) -> tuple[str, ...]:
+    """The longest phrase of `tables` that starts at `position`; empty where there is none."""
+    for size in range(min(_MAX_PHRASE, len(stems) - position), 0, -1):
+        key = tuple(stems[position : position + size])
+        if any(key in table for table in tables):
+            return key
+    return ()
+
+
+def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
+    """Add what the phrases of `table` found in `prose` speak for, every phrase once, longest first. Knows no orders."""
+    stems = [light_stem(word) for word in PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))]
+    seen_keys: set[tuple[str, ...]] = set()
+    position = 0
+    while position < len(stems):
+        key = _longest(stems, position, table)
+        if key and key not in seen_keys:
+            seen_keys.add(key)
+            evidence.add(table[key], 1.0, key)
+        position += len(key) or 1
+
+
+def _orders(words: list[str], position: int) -> bool:
+    """Whether an order can stand at `position`: a clause starts there, or a word that leads to an order precedes."""
+    if position == 0:
+        return True
+    before = words[position - 1]
+    return before in _MARKS or before in ORDER_LEADS
+
+
+def _factor(words: list[str], position: int, *, is_verb: bool) -> float:
+    start = position
+    least = max(0, position - 4)
+    while start > least and words[start - 1] not in _MARKS:
+        start -= 1
+    lead = words[start:position]
+    if _negated(lead):
+        return 0.0 if is_verb else 0.35
+    if lead and (
+        not _TELLERS.isdisjoint(lead)
+        or (
+            lead[-1] in ("to", "me")
+            and " ".join(lead[-3:]).endswith(("i am going to", "let me", "i'm going to"))
+        )
+    ):
+        return 0.2  # the person will do it, or did
+    if not is_verb:
+        return 1.0
+    word = words[position]
+    if lead and lead[-1] in PAST_LEADS and word.endswith("ed"):
+        return 0.25
+    if _orders(words, position):
+        return 1.0
+    return 0.3 if word.endswith("ed") else 0.5
+
+
+def _negated(lead: list[str]) -> bool:
+    if NEGATIONS.isdisjoint(lead):
+        return False
+    for i, word in enumerate(lead):
+        if word not in NEGATIONS:
+            continue
+        after = lead[i + 1 :]
+        if word in ("don't", "dont", "not", "can't", "cannot") and after[:1] in (
+            ["forget"],
+            ["only"],
+            ["hesitate"],
+        ):
+            return False
+        if word in ("don't", "dont") and i > 0 and lead[i - 1] not in ORDER_LEADS:
+            continue  # "the tests don't run" tells, it does not forbid
+        if word == "no" and len(after) > 2:
+            continue
+        return True
+    return False

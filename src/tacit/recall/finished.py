@@ -1,23 +1,31 @@
-"""Where a finished recall left one memory out, and what it measured of it. In: its last state, its records. Out: values. Pure.
+"""Two questions about a recall that is done: where it left one memory out, and what another threshold would change. Pure.
 
-The stages say themselves what they dropped. What no stage ever held was lost earlier: the scope, the status, the kinds that were
-asked for, or the number of places of a space, of the pool of a start pack or of the short list.
+`find_absence` reads the last state and the records. The stages say themselves what they dropped. What no stage ever held was lost
+earlier: the scope, the status, the kinds that were asked for, or the number of places of a space, of the pool of a start pack or of
+the short list.
+
+`replay` reads a trace and asks only the gate again: what another stage dropped (trust, age, in context already, a copy) stays
+dropped. A trace keeps its best candidates only, and what the gate had dropped was never compared with the context: those are
+marked unsure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.model.trace import DropCause, DropReason, StageRecord
+from tacit.model.trace import DropCause, DropReason, SilenceCause, StageRecord, Trace
 from tacit.model.why_not import Absence, RecallNumbers, SpaceRank
 from tacit.recall.fuse import FUSE_WEIGHTS, FUSIONS
 from tacit.recall.spaces import SPACES
 from tacit.recall.stage import RecallState
 from tacit.safety.trust import ENDED_STATUSES
+
+# --- one memory
 
 
 def find_absence(state: RecallState, records: Sequence[StageRecord], memory: Memory) -> Absence | None:
@@ -128,3 +136,90 @@ def _space_ranks(
             ranks[name] = SpaceRank(space=name, score=score)
     order = (*(name for name in ranks if name not in SPACES), *(name for name in SPACES if name in ranks))
     return tuple(ranks[name] for name in order)
+
+
+# --- another threshold
+
+OPEN_STAGES = frozenset({"budget", "deliver"})
+"""Stages that drop for want of room: with fewer or more candidates they would decide anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """One recall decided again.
+
+    Attributes:
+        trace_id, surface, at_ms, text: of the trace.
+        threshold: asked with now; `was` then.
+        before: memory ids handed over then; in shadow mode those that would have been.
+        after: memory ids that pass now, best first.
+        added, gone: the difference.
+        unsure: of `added`, those that might have been in the context already.
+        shadow: nothing was handed over then, whatever `before` says.
+    """
+
+    trace_id: str
+    surface: str
+    at_ms: int
+    text: str
+    threshold: float
+    was: float
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    added: tuple[str, ...]
+    gone: tuple[str, ...]
+    unsure: tuple[str, ...]
+    shadow: bool
+
+
+def would_have(trace: Trace) -> tuple[str, ...]:
+    """Memory ids that were handed over, or would have been but for shadow mode."""
+    if trace.injected or not in_shadow(trace):
+        return trace.injected
+    return next((stage.kept for stage in trace.stages if stage.stage == "budget"), ())
+
+
+def in_shadow(trace: Trace) -> bool:
+    """Whether shadow mode alone kept the block back."""
+    return trace.cause is SilenceCause.SHADOW
+
+
+def replay(trace: Trace, *, threshold: float, most: int) -> Replayed:
+    """Decide `trace` again with `threshold` (0-1), at most `most` memories."""
+    dropped = {
+        drop.memory_id: (stage.stage, drop.why)
+        for stage in trace.stages
+        for drop in stage.drops
+        if drop.memory_id
+    }
+    before = would_have(trace)
+    passing: list[str] = []
+    unsure: list[str] = []
+    for candidate in sorted(
+        trace.candidates, key=lambda candidate: (-candidate.relevance, candidate.memory_id)
+    ):
+        memory_id = candidate.memory_id
+        if candidate.relevance < threshold or memory_id in passing:
+            continue
+        stage, why = dropped.get(memory_id, ("", None))
+        gated = why is not None and why.cause is DropCause.BELOW_THRESHOLD
+        if memory_id not in before and not gated and stage not in OPEN_STAGES:
+            continue
+        passing.append(memory_id)
+        if gated:
+            unsure.append(memory_id)
+    after = tuple(passing[:most])
+    return Replayed(
+        trace_id=trace.id,
+        surface=trace.surface.value,
+        at_ms=trace.at_ms,
+        text=trace.text,
+        threshold=threshold,
+        was=trace.threshold,
+        before=before,
+        after=after,
+        added=tuple(memory_id for memory_id in after if memory_id not in before),
+        gone=tuple(memory_id for memory_id in before if memory_id not in after),
+        unsure=tuple(memory_id for memory_id in unsure if memory_id in after),
+        shadow=in_shadow(trace),
+    )

@@ -1,1 +1,0 @@
-"""Tables of phrases, and what they announce."""
