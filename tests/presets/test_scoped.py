@@ -15,9 +15,9 @@ from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
-from tacit.recall.presets.scoped.packing import code_lines
-from tacit.recall.presets.scoped.score import (
+from tacit.recall.presets.scoped import (
     best_score,
+    code_lines,
     recency,
     scope_match,
     scope_score,

@@ -17,7 +17,7 @@ from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.scope import project_scope
 from tacit.recall.presets import LAYOUTS
-from tacit.recall.presets.refresh.render import memory_text, relevant_text, sections_text
+from tacit.recall.presets.refresh import memory_text, relevant_text, sections_text
 
 KINDS = KindRegistry()
 DELIMITERS = st.one_of(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tacit.capture.bootstrap.decisions import read_decision
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
-from tacit.capture.bootstrap.readme import read_readme
+from tacit.capture.bootstrap.sources import read_readme
 from tacit.capture.transcripts.claude_code import read_claude_code
 from tacit.capture.transcripts.codex import read_codex
 from tacit.capture.transcripts.copilot import read_copilot

@@ -13,7 +13,6 @@ from tacit.capture.extract.digest import extend_work, write_digest
 from tacit.capture.extract.echoes import EchoDetector
 from tacit.capture.extract.explicit import Statement
 from tacit.capture.extract.fixes import Fix, find_fixes
-from tacit.capture.extract.language_scope import language_at_large
 from tacit.capture.extract.pending import open_after, open_before
 from tacit.capture.extract.session_end import TurnStatement, find_statements, open_loops
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
@@ -26,6 +25,7 @@ from tacit.model.memory import LearnedOn, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
+from tacit.reading.languages import language_at_large
 from tacit.reading.trigger import make_trigger
 from tacit.safety.redacted_words import find_redacted_words
 from tacit.session.projects import relative_path

@@ -22,7 +22,7 @@ from tacit.model.trace import Trace
 from tacit.ports.models import TokenCounter
 from tacit.reading.entities import find_entities
 from tacit.reading.languages import languages_in, languages_of
-from tacit.reading.match_model import shipped_match
+from tacit.reading.match import shipped_match
 from tacit.reading.situation import asks_about_past, read_situation
 from tacit.recall import on_demand
 from tacit.recall.answer_cut import cut_answer, order_answer

@@ -135,7 +135,7 @@ def test_the_label_of_a_removed_kind_cannot_pose_as_markup():
 
 
 def test_every_built_in_kind_has_a_place_in_every_preset():
-    from tacit.recall.presets.refresh.render import SECTIONS, section_of
+    from tacit.recall.presets.refresh import SECTIONS, section_of
 
     titles = {title for title, _ in SECTIONS}
     assert all(section_of(kind.name) in titles for kind in BUILTIN)

@@ -15,11 +15,11 @@ import pytest
 
 from loopback import DaemonSocket
 from tacit import InjectionFailed, InjectionResult, Tacit
-from tacit.app.library.background import Background
 from tacit.app.library.conversation import Conversation, block_slots
 from tacit.app.library.engine_access import Question
 from tacit.app.library.message_formats import ROLE_CONTENT
 from tacit.app.library.over_socket import DaemonEngine
+from tacit.app.library.tacit import Background
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
 from tacit.ports.store import MemoryFilter

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.capture.bootstrap.codex_memory import memory_is_on, notes_of_project
-from tacit.capture.bootstrap.host_memory import read_notes
+from tacit.capture.bootstrap.host_memory import memory_is_on, notes_of_project, read_notes
 
 MEMORY = """\
 # Task Group: shop / payments

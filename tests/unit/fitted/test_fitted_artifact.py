@@ -19,7 +19,7 @@ from tacit.fitted import FOLDER, Artifact, Origin, decode_artifact, encode_artif
 from tacit.fitted.matrices import MatrixValues
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.providers.embedding.static_tokens import TokenAxes
-from tacit.reading.match_model import MatchValues
+from tacit.reading.match import MatchValues
 from tacit.recall.need import NeedValues
 from tacit.recall.score.armed import ArmedWeights
 from tacit.recall.score.gate import GateValues

@@ -9,8 +9,7 @@ import pytest
 from tacit.errors import InvalidInput
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
-from tacit.reading.match import relative_strengths
-from tacit.reading.match_model import MatchModel
+from tacit.reading.match import MatchModel, relative_strengths
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import Matcher, format_when, make_trigger, parse_when
 

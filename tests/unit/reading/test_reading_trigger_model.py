@@ -14,7 +14,7 @@ from tacit.fitted.matrices import WeightMatrices
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.minilm import IDENTITY
-from tacit.reading.match_model import (
+from tacit.reading.match import (
     MatchModel,
     MatchValues,
     match_artifact,

@@ -19,7 +19,7 @@ import tacit
 from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, decode_artifact, encode_artifact
 from tacit.providers.embedding import make_embedder
-from tacit.reading.match_model import match_artifact
+from tacit.reading.match import match_artifact
 from tacit.recall.need import need_artifact
 from tacit.recall.score.gate import GateModel, gate_artifact
 from tacit.recall.score.prompt_transform import transform_artifact

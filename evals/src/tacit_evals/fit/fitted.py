@@ -20,7 +20,7 @@ from tacit.fitted import Origin
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
-from tacit.reading.match_model import MatchModel
+from tacit.reading.match import MatchModel
 from tacit.reading.trigger_maker import LocalTriggers
 from tacit.reading.trigger_model import TriggerModel
 from tacit.recall.score.gate import GateModel

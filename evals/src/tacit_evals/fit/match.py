@@ -16,8 +16,7 @@ import numpy as np
 from tacit.fitted import Origin
 from tacit.model.situation import Situation
 from tacit.model.trigger import ACTIONS, Trigger
-from tacit.reading.match import Matcher
-from tacit.reading.match_model import MatchModel, Weights, match_artifact, match_from
+from tacit.reading.match import Matcher, MatchModel, Weights, match_artifact, match_from
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger_maker import LocalTriggers
 from tacit_evals.data.rows import Row, read_rows, read_table

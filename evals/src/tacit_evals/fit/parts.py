@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.reading.match_model import MatchModel
+from tacit.reading.match import MatchModel
 from tacit.reading.trigger_model import TriggerModel
 from tacit.recall.need import NeedModel
 from tacit.recall.score.armed import ArmedWeights

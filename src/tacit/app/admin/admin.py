@@ -6,6 +6,7 @@ transaction and a version in the history.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -13,7 +14,6 @@ from threading import Lock
 from tacit.app.admin.digests import DigestReader
 from tacit.app.admin.feed import TraceFeed
 from tacit.app.admin.learned import LearnedReader
-from tacit.app.admin.marks import MarkReader
 from tacit.app.admin.purging import Purger
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import Charts
@@ -32,8 +32,8 @@ from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter, MemoryStore, ProjectRecord, StoreStats, ValueStore
 from tacit.recall.spaces import SPACES, Space
-from tacit.state.counted import Verdict
-from tacit.state.registry import VERDICTS
+from tacit.state.counted import Mark, Marks, Verdict
+from tacit.state.registry import MARKS, VERDICTS
 
 LABEL_CHARS = 80
 MOST_EDGES = 20_000
@@ -389,3 +389,50 @@ def _node(memory: Memory) -> Node:
         use_count=memory.use_count,
         created_at_ms=memory.created_at_ms,
     )
+
+
+# --- marks of charts
+
+FINGERPRINT_CHARS = 12
+
+
+class MarkReader:
+    """Changes of settings and imports, with their times, for charts. Safe to use from several threads.
+
+    Changes of settings are found by comparing fingerprints with the last look, so that it does not matter whether the page, a command
+    or an editor made them. Stores names of settings, never their values.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._lock = Lock()
+
+    def between(self, since_ms: int, until_ms: int) -> tuple[Mark, ...]:
+        """Return the marks of that time, oldest first."""
+        return tuple(mark for mark in self._looked().marks if since_ms <= mark.at_ms < until_ms)
+
+    def _looked(self) -> Marks:
+        report = self._parts.settings.report()
+        settings = {key: _fingerprint(report.origins[key][-1].value) for key in report.changed()}
+        with self._lock:
+            before = MARKS.find(self._parts.store)
+            if before is not None and before.settings == settings:
+                return before
+            after = replace(before or Marks(), settings=settings)
+            if before is not None and before.settings is not None:
+                known = before.settings
+                names = sorted(key for key in {*known, *settings} if known.get(key) != settings.get(key))
+                after = after.noted(Mark(at_ms=self._written_ms(), what="settings", about=tuple(names)))
+            MARKS.write(self._parts.store, after)
+            return after
+
+    def _written_ms(self) -> int:
+        """When the user's settings were written last."""
+        try:
+            return self._parts.home.config_file.stat().st_mtime_ns // 1_000_000
+        except OSError:
+            return self._parts.clock.now_ms()
+
+
+def _fingerprint(value: object) -> str:
+    return hashlib.sha256(repr(value).encode("utf-8", "replace")).hexdigest()[:FINGERPRINT_CHARS]

@@ -6,15 +6,17 @@ the same for a program with an event loop.
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Self
 
-from tacit.app.library.background import Background
 from tacit.app.library.engine_access import (
     HOST,
     EngineAccess,
@@ -25,12 +27,11 @@ from tacit.app.library.engine_access import (
     Statement,
     open_in_process,
 )
-from tacit.app.library.failure_log import DaemonFailureLog, no_answer
 from tacit.app.library.session import Session
-from tacit.app.library.user_space import UserSpace
 from tacit.app.library.values import LEFT_OUT, MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
 from tacit.config.home import Home
-from tacit.errors import InvalidInput, NotFound
+from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
+from tacit.model.scope import MAX_USER_CHARS, USER_FOLDER, Scope, is_user_name, project_scope, user_project_id
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from tacit.app.library.item_access import ItemAccess
     from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
 
+_LOG = logging.getLogger("tacit.app.library.tacit")
 MAX_LISTED = 500
 """Most memories of one list."""
 
@@ -614,3 +616,163 @@ def _folder(cwd: str | os.PathLike[str] | None) -> str:
     if cwd is None:
         return os.getcwd()  # noqa: PTH109 - a text is wanted
     return os.path.abspath(cwd) if os.fspath(cwd) else ""  # noqa: PTH100 - "" must stay ""
+
+
+# --- the space of one user
+
+
+class UserSpace:
+    """What belongs to one user of a program with many. Immutable; never reads the store."""
+
+    def __init__(self, user: str, *, cwd_given: bool = False) -> None:
+        """Name the user.
+
+        Raises:
+            InvalidInput: for an empty or too long name, or if a folder is given as well.
+        """
+        if not is_user_name(user):
+            raise InvalidInput(f"The name of a user is a text of 1 to {MAX_USER_CHARS} characters.")
+        if cwd_given:
+            self._refuse_folder()
+        self._folder = f"{USER_FOLDER}{user}"
+        self._project = user_project_id(user)
+
+    def place(self, cwd: str | os.PathLike[str] | None) -> str:
+        """What stands for the working folder.
+
+        Raises:
+            InvalidInput: if a folder is given.
+        """
+        if cwd is not None:
+            self._refuse_folder()
+        return self._folder
+
+    def session_id(self, session: str) -> str:
+        """The id of a session, which no other user's session has."""
+        return f"{session}@{self._project}"
+
+    def own(self, memory: MemoryRecord, named: str) -> MemoryRecord:
+        """`memory`, which was asked for as `named`, if it belongs to this user.
+
+        Raises:
+            NotFound: if it does not.
+        """
+        if not self._owns(memory):
+            raise NotFound(f"No memory is called {named!r}.", hint="`list()` shows the ids.")
+        return memory
+
+    def own_change(self, change_id: str, memories: Sequence[MemoryRecord]) -> None:
+        """Check that a change wrote memories of this user alone.
+
+        Raises:
+            NotFound: if it did not.
+        """
+        if not memories or not all(map(self._owns, memories)):
+            raise NotFound(
+                f"There is no change {change_id}.", hint="Give the `change_id` of what a call returned."
+            )
+
+    def _owns(self, memory: MemoryRecord) -> bool:
+        scope = Scope.parse(memory.scope)
+        return scope == project_scope(self._project) or scope.project_id == self._project
+
+    @staticmethod
+    def _refuse_folder() -> None:
+        raise InvalidInput("What belongs to one user belongs to no folder.", hint="Leave `cwd` out.")
+
+
+# --- the thread behind
+
+WAITING = 256
+"""Most conversations' ends that wait to be told; more are dropped, with a line in the log."""
+
+
+class Background:
+    """The thread that tells the memory of finished turns, so that a program need not wait: jobs one after another.
+
+    Safe to use from several threads; never raises for a job.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-library")
+        self._waiting = 0
+        self._lock = Lock()
+        self.closed = False
+
+    def later(self, job: Callable[[], object]) -> None:
+        """Run `job` behind those that wait; with too many of them, or after the end, it is dropped with a line in the log."""
+        with self._lock:
+            if self.closed or self._waiting >= WAITING:
+                _LOG.warning("a turn is not learned from: %s", "closed" if self.closed else "too many wait")
+                return
+            self._waiting += 1
+            # Under the lock, so that `close` of another thread does not come between.
+            self._thread.submit(self._run, job)
+
+    def flush(self) -> None:
+        """Wait for the jobs so far. After the end it does nothing."""
+        with self._lock:
+            if self.closed:
+                return
+            told = self._thread.submit(lambda: None)
+        told.result()
+
+    def close(self) -> bool:
+        """Finish the jobs; False = it was closed before."""
+        with self._lock:
+            if self.closed:
+                return False
+            self.closed = True
+        self._thread.shutdown(wait=True)
+        return True
+
+    def _run(self, job: Callable[[], object]) -> None:
+        try:
+            job()
+        finally:
+            with self._lock:
+                self._waiting -= 1
+
+
+# --- failures on the way
+
+
+def no_answer(error: Exception) -> None:
+    """Log a failure of the memory."""
+    _LOG.warning("the memory gave no answer: %s: %s", type(error).__name__, error)
+
+
+class DaemonFailureLog:
+    """Logs failures on the way to a daemon. Safe to use from several threads; never raises.
+
+    That no daemon runs is logged once, with what to do: every further request would repeat it.
+    """
+
+    def __init__(self, home: Home, *, starts: bool) -> None:
+        """Log for the daemon of `home`; `starts` = a missing daemon is started automatically."""
+        self._home = home
+        self._starts = starts
+        self._lock = Lock()
+        self._said = False
+
+    def __call__(self, error: Exception) -> None:
+        """Log once that no daemon runs, and every other failure as it comes."""
+        cause = error.__cause__ if isinstance(error, DaemonUnavailable) else error
+        if not isinstance(cause, FileNotFoundError | ConnectionRefusedError):
+            no_answer(error)
+            return
+        with self._lock:
+            logged, self._said = self._said, True
+        if logged:
+            _LOG.debug("no Tacit daemon runs yet")
+            return
+        following = (
+            "One is being started, and later requests find it; if not, `tacit doctor` says why."
+            if self._starts
+            else "`tacit serve --background` starts one; `Tacit.connect()` does so by itself, `Tacit.open()` needs none."
+        )
+        _LOG.warning(
+            "no Tacit daemon runs (nothing answers on %s): requests go out without memory. %s (Said once.)",
+            self._home.transport().file,
+            following,
+        )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-from tacit.app.library.notebook import html_table
+from html import escape
 
 LEFT_OUT = "memories that are restricted or belong to one session are left out"
 """What the first line of an export says if whoever exports does not prove to be the user. It counts nothing: they may not know how many."""
@@ -221,3 +221,21 @@ class RecallRecord:
 
 GIVEN = "given"
 """The outcome of a memory that was given."""
+
+
+# --- tables for notebooks
+
+_STYLE = "text-align:left;vertical-align:top"
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> str:
+    """A table; `caption` stands above it."""
+    head = "".join(_cell("th", heading) for heading in headings)
+    body = "".join(f"<tr>{''.join(_cell('td', value) for value in row)}</tr>" for row in rows)
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(tag: str, value: object) -> str:
+    text = f"{value:.2f}" if isinstance(value, float) else str(value)
+    return f'<{tag} style="{_STYLE}">{escape(text)}</{tag}>'

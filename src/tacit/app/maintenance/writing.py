@@ -1,6 +1,6 @@
 """The write side of one open store, put together: capture, the memories themselves, review, upkeep.
 
-In: the parts. Out: objects that share one capture. Loaded late (`LaterWriting`); answers no hook.
+In: the parts. Out: objects that share one capture. Loaded late (`LazyWriting`); answers no hook.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Writing:
 
     def as_of(self, query: Query, as_of_ms: int) -> RecallPipeline:
         """A read path that knows what was known at `as_of_ms`."""
-        from tacit.app.queries.as_of import pipeline_as_of  # noqa: PLC0415 - a store in memory, which hardly anybody asks
+        from tacit.app.queries.store_copies import pipeline_as_of  # noqa: PLC0415 - a store in memory, which hardly anybody asks
 
         return pipeline_as_of(self._parts, query, as_of_ms)
 

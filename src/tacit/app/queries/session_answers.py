@@ -39,7 +39,7 @@ from tacit.reading.languages import check_language
 from tacit.recall.deliver import traced
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
-from tacit.recall.presets.scoped.score import task_of
+from tacit.recall.presets.scoped import task_of
 from tacit.recall.presets.typed.score import is_enabled, kinds_for_task, task_in
 from tacit.recall.query import with_situation
 from tacit.recall.render import ID_TOKENS, renderer

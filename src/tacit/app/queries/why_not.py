@@ -1,7 +1,7 @@
 """Why a memory is not given. In: a memory, what is asked or was asked. Out: the stage that leaves it out, numbers, remedies.
 
 The recall is run through the stages that hooks run through, and nothing of it is kept. A remedy is only named when the same recall,
-run again with it, gives the memory: settings are changed for that run, the memory in a copy of the store (`trial_store`).
+run again with it, gives the memory: settings are changed for that run, the memory in a copy of the store (`store_copies`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.queries.recall_inputs import NOBODY, SURFACES, signal_and_state
 from tacit.app.queries.remedies import Lost, steps_against, with_setting
-from tacit.app.queries.trial_store import MOST_COPIED, TrialStore
+from tacit.app.queries.store_copies import MOST_COPIED, TrialStore
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import RecallAsked
 from tacit.config.levels import Levels, levels_in_use, uses_levels

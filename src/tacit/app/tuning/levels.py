@@ -7,11 +7,11 @@ of its own on the share of such prompts that get something; the bounds stand to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.app.parts import Parts
-from tacit.app.tuning.bounds import bounded_levels, level_bound, rate_at
 from tacit.app.tuning.cosines import CosineReport, measure_cosines
 from tacit.app.tuning.null_pairs import best_of_null_pairs, projects_of
 from tacit.config.cosine_bars import details_of
@@ -245,3 +245,63 @@ def _deserved_nothing(verdicts: Sequence[Verdict]) -> list[float]:
 
 def _share(flags: Sequence[bool]) -> float:
     return round(sum(flags) / len(flags), 4) if flags else 0.0
+
+
+# --- thresholds that keep a bound
+
+STEP = 1e-4
+"""Relevance is kept to four places: the next value up."""
+BOUND_SHARES: Mapping[LevelName, float] = {"quiet": 5 / 12, "balanced": 1.0, "eager": 25 / 12}
+"""The bound of each level for a bound of 1 of `balanced`: .05, .12 and .25, as of the shipped ones."""
+
+
+def bounded_levels(best: Sequence[float], before: Levels, *, bound: float) -> Levels:
+    """The levels that keep their shares of `bound`.
+
+    A bound that is too small for so few prompts changes nothing, but for a level that would not be quieter than the next one.
+    """
+    thresholds: dict[LevelName, float] = {}
+    least = 0.0
+    for name in reversed(LEVELS):
+        fitted = bounded_threshold(best, bound=level_bound(name, bound))
+        least = max(least, before.of(name).threshold if fitted is None else fitted)
+        thresholds[name] = least
+    return Levels(
+        quiet=Level(threshold=thresholds["quiet"]),
+        balanced=Level(threshold=thresholds["balanced"]),
+        eager=Level(threshold=thresholds["eager"]),
+    )
+
+
+def level_bound(name: LevelName, bound: float) -> float:
+    """The bound of a level, where that of `balanced` is `bound`."""
+    return min(1.0, round(bound * BOUND_SHARES[name], 4))
+
+
+def bounded_threshold(best: Sequence[float], *, bound: float) -> float | None:
+    """Return the least threshold in steps of `STEP`; None when there are too few prompts to promise anything.
+
+    Conformal risk control (Angelopoulos, Bates, Fisch, Lei and Schuster, ICLR 2024) for the loss "anything was injected", which is at
+    most 1 and falls as the threshold rises. With n prompts that deserve nothing, the least t with
+
+        n / (n + 1) * rate(t) + 1 / (n + 1) <= bound,   rate(t) = share of the n whose best relevance is at least t
+
+    keeps the expected rate on one more exchangeable prompt at or below the bound.
+
+    Args:
+        best: best relevance of each prompt that deserves nothing, 0 when it had no candidate.
+        bound: greatest expected rate, 0-1.
+    """
+    n = len(best)
+    allowed = math.floor(bound * (n + 1) - 1 + 1e-9)
+    if allowed < 0:
+        return None
+    if allowed >= n:
+        return 0.0
+    ordered = sorted(best, reverse=True)
+    return min(1.0, round(ordered[allowed] + STEP, 4))
+
+
+def rate_at(best: Sequence[float], threshold: float) -> float:
+    """Return the share of prompts whose best relevance reaches `threshold`; 0 without prompts."""
+    return sum(value >= threshold for value in best) / len(best) if best else 0.0

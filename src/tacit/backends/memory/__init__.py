@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tacit.backends.memory.backend import InMemoryBackend
-from tacit.backends.memory.store import InMemoryStore
+from tacit.backends.memory.store import InMemoryBackend, InMemoryStore
 
 __all__ = ["InMemoryBackend", "InMemoryStore"]

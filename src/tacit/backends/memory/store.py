@@ -32,6 +32,7 @@ from tacit.backends.memory.search import InMemorySearch
 from tacit.backends.memory.tables import MemoryTables, fits, rewritten, shown
 from tacit.backends.text import clean_text, clean_value
 from tacit.backends.word_matching import parse_query_words, stems_of, word_score
+from tacit.config.home import Home
 from tacit.errors import NotFound, StoreError
 from tacit.model.changes import Change, Removal
 from tacit.model.evidence import Hit
@@ -49,6 +50,7 @@ from tacit.ports.store import (
     MemoryFilter,
     ProjectRecord,
     Recorded,
+    Salvage,
     StoredExposure,
     StoreStats,
     TraceFilter,
@@ -631,3 +633,68 @@ class InMemoryStore:
         with self.lock:
             self.closed = True
             self._tables = MemoryTables()
+
+
+# --- opening a home
+
+
+class InMemoryBackend:
+    """Opens an empty store for a home without a database. It has no files to repair or replace.
+
+    A simple store of another package can inherit from it what it needs no code of its own for.
+    """
+
+    keeps_files = False
+
+    def open(self, home: Home, *, clock: Clock) -> InMemoryStore:
+        """See the port.
+
+        Raises:
+            StoreError: if the home has a database: what is learned would be lost, and a purge would not reach its backups.
+        """
+        if home.database.exists():
+            raise StoreError(
+                f"{home.root} has a database; the store `memory` does not read it and would forget what it learns.",
+                hint="Set TACIT_HOME to an empty folder for a trial, or `store.provider` to `sqlite` and stop the daemon.",
+            )
+        return InMemoryStore(clock=clock)
+
+    def needs_migration(self, home: Home) -> bool:  # noqa: ARG002
+        """See the port."""
+        return False
+
+    def back_up(self, home: Home, target: Path) -> bool:  # noqa: ARG002
+        """See the port. Nothing is stored before it is opened."""
+        return False
+
+    def file_id(self, home: Home) -> int:  # noqa: ARG002
+        """See the port."""
+        return -1
+
+    def salvage(self, home: Home, *, clock: Clock, file_id: int) -> Salvage | None:  # noqa: ARG002
+        """See the port. There are no files to be damaged."""
+        return None
+
+    def suspects_damage(self, home: Home) -> bool:  # noqa: ARG002
+        """See the port."""
+        return False
+
+    def examine(self, source: Path) -> int | None:
+        """See the port.
+
+        Raises:
+            StoreError: always.
+        """
+        raise StoreError(
+            f"{source} cannot become the store: the setting `store.provider` names one that has no files.",
+            hint="`tacit config set store.provider sqlite` names one that has.",
+        )
+
+    def restore(self, source: Path, home: Home, *, clock: Clock) -> Path | None:  # noqa: ARG002
+        """See the port.
+
+        Raises:
+            StoreError: always.
+        """
+        self.examine(source)
+        return None

@@ -2,15 +2,20 @@
 
 The notes count as statements of the agent (tier `assistant`): rules among them wait for the user's review, and a statement of the user
 replaces them. If a note is removed from the file, its memory is retired; if it is changed, its memory is superseded. Never writes the file.
+
+Codex keeps its memory in `memories/MEMORY.md`, which consists of groups (`# Task Group: ...`). Each has the folder that it applies to
+(`applies_to: cwd=...`), a list of tasks with sources and keywords, and sections of what Codex learned from them. Only these sections
+are kept; the lines keep their numbers.
 """
 
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from pathlib import Path
+from typing import cast
 
 from tacit.capture.bootstrap.authorship import Authorship
-from tacit.capture.bootstrap.codex_memory import memory_is_on, notes_of_project
 from tacit.capture.bootstrap.markdown import RuleLine, blocks_of, read_rules
 from tacit.capture.bootstrap.project_import import FileImport
 from tacit.capture.bootstrap.sources import MAX_BYTES, Source, kind_of_rule
@@ -23,6 +28,7 @@ from tacit.ports.host import MemoryForm
 from tacit.ports.store import Store
 from tacit.reading.trigger import make_trigger
 from tacit.state.registry import HOST_MEMORY, file_key
+from tacit.text.lazy_regex import lazy_regex
 
 MIN_WORDS = 3
 
@@ -122,3 +128,43 @@ def _draft(line: RuleLine, name: str, *, host: str, scope: Scope, at_ms: int) ->
         line=line.line,
         trigger=make_trigger(line.content, kind=kind),
     )
+
+
+# --- the memory of Codex
+
+_LEARNED = lazy_regex(r"^##\s+(?:User preferences|Reusable knowledge|Failures and how to do differently)\s*$")
+_FOLDER = lazy_regex(r"\bcwd=([^;]+)")
+_TASKS = lazy_regex(r"(?:\s*\[Tasks? [\d, ]+\])+\s*$")
+
+
+def memory_is_on(config: Path) -> bool:
+    """Whether the memory of Codex is on. It is off unless its `config.toml` switches it on."""
+    try:
+        settings: dict[str, object] = tomllib.loads(config.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return False
+    features, memories = settings.get("features"), settings.get("memories")
+    used = cast("dict[str, object]", memories).get("use_memories") if isinstance(memories, dict) else True
+    on = isinstance(features, dict) and cast("dict[str, object]", features).get("memories") is True
+    return on and used is not False
+
+
+def notes_of_project(text: str, root: str) -> str:
+    """Return `text` with the notes on the folder `root` and the folders below it; all other lines become empty. Without a `root` there are none."""
+    kept: list[str] = []
+    ours = learned = False
+    for line in text.splitlines():
+        if line.startswith("# "):
+            ours = learned = False
+        elif line.startswith("applies_to:"):
+            ours = any(_is_in(folder, root) for folder in _FOLDER.findall(line))
+        elif line.startswith("## "):
+            learned = _LEARNED.match(line) is not None
+        keeps = ours and learned and not line.startswith("#")
+        kept.append(_TASKS.sub("", line) if keeps else "")
+    return "\n".join(kept)
+
+
+def _is_in(folder: str, root: str) -> bool:
+    folder = folder.strip().strip("`").rstrip("/")
+    return bool(root) and (folder == root or folder.startswith(f"{root}/"))

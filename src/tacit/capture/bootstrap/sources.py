@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -16,8 +16,7 @@ from pathlib import Path
 from tacit.capture.bootstrap.decisions import read_decision
 from tacit.capture.bootstrap.history import read_history
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
-from tacit.capture.bootstrap.markdown import RuleLine, read_rules
-from tacit.capture.bootstrap.readme import read_readme
+from tacit.capture.bootstrap.markdown import Block, RuleLine, blocks_of, read_rules
 from tacit.capture.marks import kind_of
 from tacit.capture.wording import rule_like
 from tacit.errors import InvalidPayload
@@ -25,6 +24,7 @@ from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.trigger import GREATEST_BREADTH
+from tacit.reading.sentences import split_sentences
 from tacit.reading.trigger import make_trigger
 from tacit.session.projects import git_at
 from tacit.text.decoding import decode_text
@@ -210,3 +210,44 @@ def _draft(line: RuleLine, paths: tuple[str, ...], path: str, project_id: str, a
         line=line.line,
         trigger=trigger,
     )
+
+
+# --- README
+
+MAX_COMMANDS = 20
+_MAX_WORDS = 40
+_NO_LABEL = lazy_regex(r"^(?:or\b|then\b|optional|alternatively|and\b|also\b|example)", re.IGNORECASE)
+_ELSEWHERE = lazy_regex(r"`[^`]*\b(?:curl|wget|sudo|git clone|brew install|apt(?:-get)? install)\b")
+"""How the project gets onto a machine that has it already."""
+
+
+def read_readme(text: str) -> tuple[RuleLine, ...]:
+    """Return what the project is, in its own first sentence, and the commands that its README shows, in order.
+
+    The rest of a README is for people who do not know the project yet, or sells it; nothing of that is kept.
+    """
+    commands = [
+        line
+        for line in read_rules(text, rules_only=True).lines
+        if line.command and not _NO_LABEL.match(line.content) and not _ELSEWHERE.search(line.content)
+    ]
+    about = _about(blocks_of(text))
+    return (*((about,) if about else ()), *commands[:MAX_COMMANDS])
+
+
+def _about(blocks: Sequence[Block]) -> RuleLine | None:
+    """What the first paragraphs below the title say; behind the first section nothing says what the project is."""
+    name = ""
+    for block in blocks:
+        if block.kind == "heading":
+            if name:
+                return None
+            name = block.text if block.level == 1 else ""
+        if not name or block.kind != "text" or block.quote or block.level:
+            continue
+        sentences = split_sentences(block.text)
+        if sentences and 5 <= len(sentences[0].split()) <= _MAX_WORDS:
+            first = sentences[0].rstrip(".")
+            content = first if first.lower().startswith(name.lower()) else f"{name}: {first}"
+            return RuleLine(content=content, line=block.line, span=block.span[:200], command=True)
+    return None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from tacit.model.evidence import Ranking, Shortlist
 from tacit.model.query import Query
 from tacit.ports.search import Search
-from tacit.reading.match import Matcher, relative_strengths
-from tacit.reading.match_model import MatchModel
+from tacit.reading.match import Matcher, MatchModel, relative_strengths
 from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, SpaceQuery
 
 LOW, HIGH = SPACE_THRESHOLDS["intent"]

@@ -23,7 +23,7 @@ from tacit.model.session import SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.presets.refresh.render import CLOSE, OPEN, memory_text, relevant_text, sections_text
+from tacit.recall.presets.refresh import CLOSE, OPEN, memory_text, relevant_text, sections_text
 from tacit.recall.render import cleaned
 from tacit.recall.stage import Context, Delivered
 from tacit.recall.stage_log import StageLog

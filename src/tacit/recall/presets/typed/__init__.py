@@ -1,26 +1,140 @@
-"""The `typed` preset: five weighted parts of relevance, fixed lists at the start, sections by type."""
+"""The `typed` preset: five weighted parts of relevance, fixed lists at the start, sections by type. Its formula stands in `score.py`.
+
+The blocks have sections by type at the start, prefixed lines before a prompt (section 3.3 of the seed). They stand inside the usual
+delimiters, which stand for the seed's own (`<relevant_context>`). Dates are absolute and who said it stays on the line. A long memory is
+shown by its first sentences, 200 characters in a section and 150 before a prompt, and ends in an ellipsis; of an error the last
+sentence, which says what fixed it, stays. An answer on demand is whole.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import KindRegistry
+from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
+from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.recall.presets.typed.render import typed_block, typed_frame, typed_line, typed_text
+from tacit.reading.sentences import shorten_at_sentence, split_sentences
 from tacit.recall.presets.typed.score import (
     DAY_MS,
     RULES,
+    SUMMARIES,
     is_enabled,
     start_relevance,
     typed_query,
     typed_relevance,
 )
+from tacit.recall.render import frame_text, side_by_side, source_of
 from tacit.recall.stage import Layout, PresetParts, Score, StartPoolDesign
+from tacit.safety.escape import escape_text
+
+# --- blocks
+
+TITLE = "## Project Context from Previous Sessions"
+ABOUT = "The following context was automatically retrieved from your project's memory:"
+INLINE = "Based on your project history:"
+ELLIPSIS = " ..."
+SECTION_CHARS, INLINE_CHARS = 200, 150
+SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Preference", ("identity", "preference", "correction", "anti_pattern", "guideline")),
+    ("Decision", ("decision",)),
+    ("File Context", ("file_context",)),
+    ("Error Pattern", ("error_pattern",)),
+    ("Research", ("research",)),
+)
+OTHER = "Other"
+_SECTIONED = (Surface.START, Surface.COMPACTION, Surface.SUBAGENT)
+
+
+def typed_line(
+    candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
+) -> str:
+    """One memory: `- [DEC] Use PostgreSQL. (user, 2026-11-20)`."""
+    kind = candidate.memory.kind
+    prefix = kinds.of_stored("outcome" if kind in SUMMARIES else kind).prefix
+    shortened = text != candidate.memory.content and text == candidate.memory.content[: len(text)]
+    mark = ELLIPSIS if shortened and text else ""
+    return f"- [{prefix}] {escape_text(clean(text))}{mark} ({escape_text(clean(source_of(candidate)))})"
+
+
+def typed_text(memory: Memory, surface: Surface) -> str:
+    """The words of a memory that a block shows: all of them, or its summary where it is longer than the surface allows."""
+    if surface is Surface.ON_DEMAND:
+        return memory.content
+    most = INLINE_CHARS if surface is Surface.PROMPT else SECTION_CHARS
+    text = " ".join(memory.content.split())
+    if len(text) <= most:
+        return memory.content
+    if BUILTIN_KINDS.of_stored(memory.kind).explains_errors:
+        sentences = split_sentences(text) or (text,)
+        last = sentences[-1]
+        head = _cut(sentences[0], most - len(last) - len(ELLIPSIS) - 1)
+        if len(sentences) > 1 and head:
+            return f"{head}{ELLIPSIS} {last}"
+    return f"{_cut(text, most) or text[:most]}{ELLIPSIS}"
+
+
+def _cut(text: str, most: int) -> str:
+    """Whole sentences within `most` characters, else whole words; "" where not even one word fits."""
+    if len(text) <= most:
+        return text
+    return (
+        shorten_at_sentence(text, lambda shortened: len(shortened) <= most)
+        or text[: most + 1].rpartition(" ")[0]
+    )
+
+
+def typed_frame(surface: Surface) -> str:
+    """Everything that can stand around the lines."""
+    first, last = _delimiters(surface)
+    titles = [f"### {title}" for title in (*(name for name, _ in SECTIONS), OTHER)]
+    between = [TITLE, ABOUT, *titles, "---"] if surface in _SECTIONED else [INLINE]
+    return "\n".join((first, *between, last))
+
+
+def typed_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
+    """Sections in the seed's order, best first within each; or one list, best first."""
+    if not pack.items:
+        return ""
+    first, last = _delimiters(pack.surface)
+    if pack.surface not in _SECTIONED:
+        ranked = side_by_side(sorted(pack.items, key=_rank))
+        lines = [typed_line(item.candidate, item.text, kinds, clean) for item in ranked]
+        return "\n".join((first, INLINE, *lines, last))
+    by_title: dict[str, list[PackItem]] = {}
+    for item in sorted(pack.items, key=_rank):
+        by_title.setdefault(section_of(item.candidate.memory.kind), []).append(item)
+    body: list[str] = []
+    for title in (*(name for name, _ in SECTIONS), OTHER):
+        if title in by_title:
+            body.append(f"### {title}")
+            body += [
+                typed_line(item.candidate, item.text, kinds, clean) for item in side_by_side(by_title[title])
+            ]
+    return "\n".join((first, TITLE, ABOUT, *body, "---", last))
+
+
+def section_of(kind: str) -> str:
+    """Title of the section for `kind`."""
+    return next((title for title, kinds in SECTIONS if kind in kinds), OTHER)
+
+
+def _rank(item: PackItem) -> tuple[float, float, tuple[int, str]]:
+    candidate = item.candidate
+    return (-candidate.relevance, -candidate.fused, candidate.memory.newest_first)
+
+
+def _delimiters(surface: Surface) -> tuple[str, str]:
+    opening, last = frame_text(surface)
+    return opening.partition("\n")[0], last
+
+
+# --- start pool and parts
 
 START_POOL_KEEP_MS = 5 * 60_000
 """Source: section 8.3 of the typed seed."""
