@@ -2173,7 +2173,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8k9ct796vfpg99",
+         *       "id": "mem_1m8kbn5dgf62gspx",
          *       "team": "acme/core"
          *     }
          */
@@ -2973,7 +2973,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8k9ddzvthhcakh",
+         *       "id": "req_1m8kbnkw0ym4dew2",
          *       "decision": "accept"
          *     }
          */
@@ -3648,7 +3648,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8k9cx00dg17e0k"
+         *       "trace_id": "trc_1m8kbn7na3kfva6y"
          *     }
          */
         Feedback: {
@@ -3843,7 +3843,7 @@ export interface components {
          * @description Memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8k9ct796vfpg99"
+         *         "mem_1m8kbn5dgf62gspx"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -4780,7 +4780,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-4nz2ecty",
+         *       "code": "ana-yna191r8",
          *       "name": "laptop"
          *     }
          */
@@ -5055,7 +5055,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8k9cv6gn7wmmqp"
+         *       "into": "mem_1m8kbn672zyqhn4f"
          *     }
          */
         MergeInto: {
@@ -7253,7 +7253,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8k9ct796vfpg99",
+         *       "id": "mem_1m8kbn5dgf62gspx",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8778,7 +8778,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8k9ct796vfpg99"
+         *         "mem_1m8kbn5dgf62gspx"
          *       ]
          *     }
          */
@@ -9190,7 +9190,7 @@ export interface components {
          * Undo
          * @description Take back one change, or all that a session taught.
          * @example {
-         *       "id": "chg_1m8k9cw5bc2njcs2"
+         *       "id": "chg_1m8kbn6qr8er0kge"
          *     }
          */
         Undo: {
@@ -9222,7 +9222,7 @@ export interface components {
          * Unshare
          * @description A memory whose file is to be removed.
          * @example {
-         *       "id": "mem_1m8k9ct796vfpg99",
+         *       "id": "mem_1m8kbn5dgf62gspx",
          *       "cwd": "/work/shop"
          *     }
          */
@@ -9242,7 +9242,7 @@ export interface components {
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8k9ct796vfpg99"
+         *       "id": "mem_1m8kbn5dgf62gspx"
          *     }
          */
         UnshareMemory: {
@@ -9361,7 +9361,7 @@ export interface components {
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8k9ct796vfpg99",
+         *       "memory": "mem_1m8kbn5dgf62gspx",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9799,7 +9799,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8k9ct796vfpg99",
+                     *             "id": "mem_1m8kbn5dgf62gspx",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9816,13 +9816,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943721035,
+                     *               "valid_from_ms": 1795946091911,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943721193,
-                     *             "updated_at_ms": 1795943721193,
+                     *             "created_at_ms": 1795946091952,
+                     *             "updated_at_ms": 1795946091952,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9864,11 +9864,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "15068c4a82e2ea37d0c1"
+                     *             "etag": "a56513bfda21d5fdef34"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8k9ctyxsbgcnb9"
+                     *       "change_id": "chg_1m8kbn60gws4x7tf"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -9975,7 +9975,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8k9cv6gn7wmmqp",
+                     *           "id": "mem_1m8kbn672zyqhn4f",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9992,13 +9992,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795943722183,
+                     *             "valid_from_ms": 1795946092755,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795943722192,
-                     *           "updated_at_ms": 1795943722192,
+                     *           "created_at_ms": 1795946092770,
+                     *           "updated_at_ms": 1795946092770,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10042,7 +10042,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "a3e0a7e11b0bf1352da0"
+                     *           "etag": "0ee40e699c0211f04ff9"
                      *         }
                      *       ],
                      *       "limit": 2,
@@ -10102,7 +10102,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8k9cv6gn7wmmqp",
+                     *             "id": "mem_1m8kbn672zyqhn4f",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10119,13 +10119,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943722183,
+                     *               "valid_from_ms": 1795946092755,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943722192,
-                     *             "updated_at_ms": 1795943722192,
+                     *             "created_at_ms": 1795946092770,
+                     *             "updated_at_ms": 1795946092770,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10169,7 +10169,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "a3e0a7e11b0bf1352da0"
+                     *             "etag": "0ee40e699c0211f04ff9"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10199,7 +10199,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9ct796vfpg99
+                 * @example mem_1m8kbn5dgf62gspx
                  */
                 id: string;
             };
@@ -10216,7 +10216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8k9ct796vfpg99",
+                     *         "id": "mem_1m8kbn5dgf62gspx",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10233,13 +10233,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795943721035,
+                     *           "valid_from_ms": 1795946091911,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795943721193,
-                     *         "updated_at_ms": 1795943721193,
+                     *         "created_at_ms": 1795946091952,
+                     *         "updated_at_ms": 1795946091952,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10281,7 +10281,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "15068c4a82e2ea37d0c1"
+                     *         "etag": "a56513bfda21d5fdef34"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10316,7 +10316,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9ct796vfpg99
+                 * @example mem_1m8kbn5dgf62gspx
                  */
                 id: string;
             };
@@ -10338,7 +10338,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8k9ct796vfpg99",
+                     *         "id": "mem_1m8kbn5dgf62gspx",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10355,13 +10355,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795943721035,
+                     *           "valid_from_ms": 1795946091911,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795943721193,
-                     *         "updated_at_ms": 1795943722636,
+                     *         "created_at_ms": 1795946091952,
+                     *         "updated_at_ms": 1795946093041,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10403,9 +10403,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "5308129060b46a63f8e4"
+                     *         "etag": "b8f8e75ee306926c0f44"
                      *       },
-                     *       "change_id": "chg_1m8k9cvmdtcftv90"
+                     *       "change_id": "chg_1m8kbn6fjnqxba0b"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10458,7 +10458,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9cv6gn7wmmqp
+                 * @example mem_1m8kbn672zyqhn4f
                  */
                 id: string;
             };
@@ -10475,7 +10475,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8k9cv6gn7wmmqp",
+                     *         "id": "mem_1m8kbn672zyqhn4f",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10492,13 +10492,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795943722183,
+                     *           "valid_from_ms": 1795946092755,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795943722192,
-                     *         "updated_at_ms": 1795943723075,
+                     *         "created_at_ms": 1795946092770,
+                     *         "updated_at_ms": 1795946093182,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10544,9 +10544,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "46ecd61cc14805622f56"
+                     *         "etag": "6a6a6219f8545d1ef69c"
                      *       },
-                     *       "change_id": "chg_1m8k9cw5bc2njcs2"
+                     *       "change_id": "chg_1m8kbn6qr8er0kge"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10589,7 +10589,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9ct796vfpg99
+                 * @example mem_1m8kbn5dgf62gspx
                  */
                 id: string;
             };
@@ -10611,7 +10611,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8k9ct796vfpg99",
+                     *         "id": "mem_1m8kbn5dgf62gspx",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10628,13 +10628,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795943721035,
+                     *           "valid_from_ms": 1795946091911,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795943721193,
-                     *         "updated_at_ms": 1795943722610,
+                     *         "created_at_ms": 1795946091952,
+                     *         "updated_at_ms": 1795946093013,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10676,9 +10676,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "04d922324febe0e04cc4"
+                     *         "etag": "b64b8042dd9fb072962b"
                      *       },
-                     *       "change_id": "chg_1m8k9cvks2zsaczn"
+                     *       "change_id": "chg_1m8kbn6ew8dqm1qc"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10726,7 +10726,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9cvw54t2jmcq
+                 * @example mem_1m8kbn6fy78s8yst
                  */
                 id: string;
             };
@@ -10753,7 +10753,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8k9cvxcnv5yemt",
+                     *             "id": "mem_1m8kbn6gnznkpc4z",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10770,13 +10770,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943722924,
+                     *               "valid_from_ms": 1795946093077,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943722924,
-                     *             "updated_at_ms": 1795943722924,
+                     *             "created_at_ms": 1795946093077,
+                     *             "updated_at_ms": 1795946093077,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10820,15 +10820,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "ed22aecd32dd5d1e",
-                     *             "etag": "bc46e2b36f2c7b16b37f"
+                     *             "etag": "4d73beefc03580a0c917"
                      *           },
-                     *           "old_id": "mem_1m8k9cvw54t2jmcq",
-                     *           "at_ms": 1795943722924,
+                     *           "old_id": "mem_1m8kbn6fy78s8yst",
+                     *           "at_ms": 1795946093077,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8k9cvyw9cmsb3d"
+                     *       "change_id": "chg_1m8kbn6h7gvbqaby"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10882,7 +10882,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9cw0bp0xbve2
+                 * @example mem_1m8kbn6j6dembk6n
                  */
                 id: string;
             };
@@ -10906,10 +10906,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8k9cw0bp0xbve2 says the same, by review",
+                     *           "reason": "mem_1m8kbn6j6dembk6n says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8k9cv6gn7wmmqp",
+                     *             "id": "mem_1m8kbn672zyqhn4f",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10926,13 +10926,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943722183,
+                     *               "valid_from_ms": 1795946092755,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943722192,
-                     *             "updated_at_ms": 1795943723075,
+                     *             "created_at_ms": 1795946092770,
+                     *             "updated_at_ms": 1795946093182,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10978,15 +10978,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "46ecd61cc14805622f56"
+                     *             "etag": "6a6a6219f8545d1ef69c"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8k9cv6gn7wmmqp in review",
+                     *           "reason": "merged into mem_1m8kbn672zyqhn4f in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8k9cw0bp0xbve2",
+                     *             "id": "mem_1m8kbn6j6dembk6n",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11003,13 +11003,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943723017,
-                     *               "valid_to_ms": 1795943723075,
-                     *               "superseded_by": "mem_1m8k9cv6gn7wmmqp",
+                     *               "valid_from_ms": 1795946093124,
+                     *               "valid_to_ms": 1795946093183,
+                     *               "superseded_by": "mem_1m8kbn672zyqhn4f",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943723019,
-                     *             "updated_at_ms": 1795943723075,
+                     *             "created_at_ms": 1795946093126,
+                     *             "updated_at_ms": 1795946093183,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11053,11 +11053,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "223c03ae51984e0bfa45"
+                     *             "etag": "a60502610377fb6455b4"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8k9cw2422e82ee"
+                     *       "change_id": "chg_1m8kbn6kzka8ta03"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11105,7 +11105,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9ct796vfpg99
+                 * @example mem_1m8kbn5dgf62gspx
                  */
                 id: string;
             };
@@ -11123,7 +11123,7 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8k9ct796vfpg99",
+                     *           "id": "mem_1m8kbn5dgf62gspx",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11140,13 +11140,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795943721035,
+                     *             "valid_from_ms": 1795946091911,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795943721193,
-                     *           "updated_at_ms": 1795943721193,
+                     *           "created_at_ms": 1795946091952,
+                     *           "updated_at_ms": 1795946091952,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11188,10 +11188,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "15068c4a82e2ea37d0c1"
+                     *           "etag": "a56513bfda21d5fdef34"
                      *         },
                      *         {
-                     *           "id": "mem_1m8k9ct796vfpg99",
+                     *           "id": "mem_1m8kbn5dgf62gspx",
                      *           "kind": "fact",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11208,13 +11208,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795943721035,
+                     *             "valid_from_ms": 1795946091911,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795943721193,
-                     *           "updated_at_ms": 1795943722610,
+                     *           "created_at_ms": 1795946091952,
+                     *           "updated_at_ms": 1795946093013,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11256,7 +11256,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "bd0c11895683366d",
-                     *           "etag": "04d922324febe0e04cc4"
+                     *           "etag": "b64b8042dd9fb072962b"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11294,7 +11294,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9cvw54t2jmcq
+                 * @example mem_1m8kbn6fy78s8yst
                  */
                 id: string;
             };
@@ -11312,15 +11312,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8k9cvxcnv5yemt",
-                     *           "target_id": "mem_1m8k9cvw54t2jmcq",
+                     *           "source_id": "mem_1m8kbn6gnznkpc4z",
+                     *           "target_id": "mem_1m8kbn6fy78s8yst",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8k9cvxcnv5yemt",
+                     *           "id": "mem_1m8kbn6gnznkpc4z",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11337,13 +11337,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795943722924,
+                     *             "valid_from_ms": 1795946093077,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795943722924,
-                     *           "updated_at_ms": 1795943722924,
+                     *           "created_at_ms": 1795946093077,
+                     *           "updated_at_ms": 1795946093077,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11387,7 +11387,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "bc46e2b36f2c7b16b37f"
+                     *           "etag": "4d73beefc03580a0c917"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11425,7 +11425,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9ct796vfpg99
+                 * @example mem_1m8kbn5dgf62gspx
                  */
                 id: string;
             };
@@ -11444,22 +11444,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8k9ct796vfpg99",
+                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795943724148,
+                     *           "at_ms": 1795946094385,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8k9ct796vfpg99",
+                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795943723533,
+                     *           "at_ms": 1795946093630,
                      *           "used": null
                      *         }
                      *       ],
@@ -11493,7 +11493,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9ct796vfpg99
+                 * @example mem_1m8kbn5dgf62gspx
                  */
                 id: string;
             };
@@ -11572,24 +11572,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8k9cvxcnv5yemt",
+                     *             "id": "mem_1m8kbn6gnznkpc4z",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795943722924
+                     *             "created_at_ms": 1795946093077
                      *           },
                      *           {
-                     *             "id": "mem_1m8k9cv6gn7wmmqp",
+                     *             "id": "mem_1m8kbn672zyqhn4f",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795943722192
+                     *             "created_at_ms": 1795946092770
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11662,12 +11662,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8k9cw5bc2njcs2",
-                     *           "at_ms": 1795943723179,
+                     *           "change_id": "chg_1m8kbn6qr8er0kge",
+                     *           "at_ms": 1795946093304,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8k9cv6gn7wmmqp",
+                     *             "id": "mem_1m8kbn672zyqhn4f",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11684,13 +11684,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943722183,
-                     *               "valid_to_ms": 1795943723175,
+                     *               "valid_from_ms": 1795946092755,
+                     *               "valid_to_ms": 1795946093303,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943722192,
-                     *             "updated_at_ms": 1795943723179,
+                     *             "created_at_ms": 1795946092770,
+                     *             "updated_at_ms": 1795946093304,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11736,10 +11736,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "e8c0f3085af37be7e2d3"
+                     *             "etag": "6d6d2ebb3dbb5a06bb53"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8k9cv6gn7wmmqp",
+                     *             "id": "mem_1m8kbn672zyqhn4f",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11756,13 +11756,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943722183,
+                     *               "valid_from_ms": 1795946092755,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943722192,
-                     *             "updated_at_ms": 1795943723075,
+                     *             "created_at_ms": 1795946092770,
+                     *             "updated_at_ms": 1795946093182,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11808,16 +11808,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "46ecd61cc14805622f56"
+                     *             "etag": "6a6a6219f8545d1ef69c"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8k9cw2422e82ee",
-                     *           "at_ms": 1795943723076,
-                     *           "reason": "merged into mem_1m8k9cv6gn7wmmqp in review",
+                     *           "change_id": "chg_1m8kbn6kzka8ta03",
+                     *           "at_ms": 1795946093183,
+                     *           "reason": "merged into mem_1m8kbn672zyqhn4f in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8k9cw0bp0xbve2",
+                     *             "id": "mem_1m8kbn6j6dembk6n",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11834,13 +11834,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943723017,
-                     *               "valid_to_ms": 1795943723075,
-                     *               "superseded_by": "mem_1m8k9cv6gn7wmmqp",
+                     *               "valid_from_ms": 1795946093124,
+                     *               "valid_to_ms": 1795946093183,
+                     *               "superseded_by": "mem_1m8kbn672zyqhn4f",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943723019,
-                     *             "updated_at_ms": 1795943723075,
+                     *             "created_at_ms": 1795946093126,
+                     *             "updated_at_ms": 1795946093183,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11884,10 +11884,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "223c03ae51984e0bfa45"
+                     *             "etag": "a60502610377fb6455b4"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8k9cw0bp0xbve2",
+                     *             "id": "mem_1m8kbn6j6dembk6n",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11904,13 +11904,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943723017,
+                     *               "valid_from_ms": 1795946093124,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943723019,
-                     *             "updated_at_ms": 1795943723019,
+                     *             "created_at_ms": 1795946093126,
+                     *             "updated_at_ms": 1795946093126,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11954,11 +11954,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "04cfb8e607a88cb7d1a9"
+                     *             "etag": "fc24d501677439f58844"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsImQ1ZGJmYWIxNzYyMGM5Mzg1OWI1ZjJkNiJd"
+                     *       "next_cursor": "WzAsImE4YzYyN2UxYWQ2ZDhjMzEyODZlMTJmZCJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -12004,7 +12004,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8k9cwcwx50wn2a",
+                     *           "id": "mem_1m8kbn6z197bwnaj",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -12083,7 +12083,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8k9cv6gn7wmmqp",
+                     *             "id": "mem_1m8kbn672zyqhn4f",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12100,13 +12100,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943722183,
+                     *               "valid_from_ms": 1795946092755,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943722192,
-                     *             "updated_at_ms": 1795943723240,
+                     *             "created_at_ms": 1795946092770,
+                     *             "updated_at_ms": 1795946093348,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12152,11 +12152,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "2abd77ef23e88242e58d"
+                     *             "etag": "1b5834aea67c1d3abd43"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8k9cw79v55g18d"
+                     *       "change_id": "chg_1m8kbn6s4xmqe6pv"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12247,7 +12247,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8k9cxxcyq5z4xe",
+                     *             "id": "mem_1m8kbn8eabj0jkxt",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12269,8 +12269,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943724972,
-                     *             "updated_at_ms": 1795943724972,
+                     *             "created_at_ms": 1795946095050,
+                     *             "updated_at_ms": 1795946095050,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12314,7 +12314,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "57d41d8180e0eea56d39"
+                     *             "etag": "08fecec18cdf348bd6ae"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12323,7 +12323,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8k9cxvewqzqbsw",
+                     *             "id": "mem_1m8kbn8cx3xhg36v",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12345,8 +12345,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943724910,
-                     *             "updated_at_ms": 1795943724910,
+                     *             "created_at_ms": 1795946095005,
+                     *             "updated_at_ms": 1795946095005,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12371,7 +12371,7 @@ export interface operations {
                      *               "tools": [],
                      *               "topics": [],
                      *               "phrases": [],
-                     *               "breadth": 1.3,
+                     *               "breadth": 1.31,
                      *               "maker": "local",
                      *               "blocking": false
                      *             },
@@ -12390,7 +12390,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "540285146e847f756a74"
+                     *             "etag": "f28bbbafc46a5825246f"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12468,7 +12468,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "decided": 1,
-                     *       "change_id": "chg_1m8k9cy077dgym4h"
+                     *       "change_id": "chg_1m8kbn8gpqy14624"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -12519,7 +12519,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8k9cxxcyq5z4xe
+                 * @example mem_1m8kbn8eabj0jkxt
                  */
                 id: string;
             };
@@ -12545,7 +12545,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8k9cxxcyq5z4xe",
+                     *             "id": "mem_1m8kbn8eabj0jkxt",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12567,8 +12567,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943724972,
-                     *             "updated_at_ms": 1795943725031,
+                     *             "created_at_ms": 1795946095050,
+                     *             "updated_at_ms": 1795946095109,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12612,11 +12612,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "07b6b895013b524b5511"
+                     *             "etag": "ba0b1e8fdcf6809259aa"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8k9cxz86ep15ts"
+                     *       "change_id": "chg_1m8kbn8g69815htt"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12680,7 +12680,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795943721006,
+                     *             "first_seen_ms": 1795946091911,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12730,7 +12730,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-452dfc6c6a",
+                     *         "id": "second-clone-2223efa2e2",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12749,7 +12749,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795943721006,
+                     *             "first_seen_ms": 1795946091911,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12801,7 +12801,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795943721006,
+                     *         "first_seen_ms": 1795946091911,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12859,7 +12859,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-452dfc6c6a",
+                     *         "id": "second-clone-2223efa2e2",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12878,7 +12878,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/home/ana/second-clone",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795943721006,
+                     *             "first_seen_ms": 1795946091911,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12946,7 +12946,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795943721006,
+                     *         "first_seen_ms": 1795946091911,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12959,12 +12959,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-vfpg99.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-62gspx.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8k9ct796vfpg99",
+                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13009,7 +13009,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795943721006,
+                     *         "first_seen_ms": 1795946091911,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13022,12 +13022,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-vfpg99.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-62gspx.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8k9ct796vfpg99",
+                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13084,7 +13084,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795943721006,
+                     *         "first_seen_ms": 1795946091911,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13097,7 +13097,7 @@ export interface operations {
                      *       "joined": false,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-vfpg99.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-62gspx.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
@@ -13155,12 +13155,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-vfpg99.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-62gspx.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-29",
-                     *         "memory_id": "mem_1m8k9ct796vfpg99",
+                     *         "memory_id": "mem_1m8kbn5dgf62gspx",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13219,7 +13219,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-vfpg99.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-62gspx.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
@@ -13438,7 +13438,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8k9ct796vfpg99"
+                     *             "mem_1m8kbn5dgf62gspx"
                      *           ]
                      *         }
                      *       ]
@@ -13631,7 +13631,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795943738136,
+                     *           "added_at_ms": 1795946105075,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13640,7 +13640,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795943740039,
+                     *           "added_at_ms": 1795946105919,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13703,11 +13703,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795943740039,
+                     *           "added_at_ms": 1795946105919,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-da9b3etp",
+                     *         "code": "bo-ygrctbdm",
                      *         "token": ""
                      *       }
                      *     }
@@ -13771,7 +13771,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795943738136,
+                     *           "added_at_ms": 1795946105075,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -13992,12 +13992,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795943741034,
+                     *           "added_at_ms": 1795946106621,
                      *           "joined": true,
-                     *           "until_ms": 1798535741034
+                     *           "until_ms": 1798538106621
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.7g7n2ly7oORmy29jQmWmNT_4knlNmzaedW7LtO7q4dc"
+                     *         "token": "acme/ci.t_dyV36QhcVT2Ff5FZN3frFABvWKiWCFVlecg9FiLCU"
                      *       }
                      *     }
                      */
@@ -14066,19 +14066,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795943746962,
+                     *           "at_ms": 1795946109928,
                      *           "principal": "ana",
-                     *           "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
+                     *           "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
                      *           "action": "unshared",
-                     *           "subject": "mem_j0tjy7dcdywwyyw6"
+                     *           "subject": "mem_dpawz91br692q5z9"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795943745874,
+                     *           "at_ms": 1795946109110,
                      *           "principal": "bo",
-                     *           "device": "98436c0939452955f0af9b6779b8d51f1b15125620419e522ca90cb78f89bca7",
+                     *           "device": "c27e322f351c1cd4c3d80547f109f9770fa74d76490598a376036a817e077ed2",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8k9ddzvthhcakh"
+                     *           "subject": "req_1m8kbnkw0ym4dew2"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14160,7 +14160,7 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_j0tjy7dcdywwyyw6",
+                     *               "id": "mem_dpawz91br692q5z9",
                      *               "statement": {
                      *                 "content": "Run `make lint` before every commit",
                      *                 "kind": "preference",
@@ -14171,7 +14171,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795943721035
+                     *                 "said_at_ms": 1795946091911
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14184,11 +14184,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8k9ddzvthhcakh",
+                     *             "id": "req_1m8kbnkw0ym4dew2",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795943741435,
+                     *             "created_at_ms": 1795946106752,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14197,7 +14197,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_j0tjy7dcdywwyyw6"
+                     *             "memory_id": "mem_dpawz91br692q5z9"
                      *           }
                      *         ]
                      *       }
@@ -14253,11 +14253,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8k9ddzvthhcakh",
+                     *           "id": "req_1m8kbnkw0ym4dew2",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795943741435,
+                     *           "created_at_ms": 1795946106752,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -14269,7 +14269,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795943721035
+                     *             "said_at_ms": 1795946091911
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14333,11 +14333,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8k9ddzvthhcakh",
+                     *         "id": "req_1m8kbnkw0ym4dew2",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795943741435,
+                     *         "created_at_ms": 1795946106752,
                      *         "state": "waiting",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
@@ -14349,7 +14349,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795943721035
+                     *           "said_at_ms": 1795946091911
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14415,11 +14415,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8k9ddzvthhcakh",
+                     *         "id": "req_1m8kbnkw0ym4dew2",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795943741435,
+                     *         "created_at_ms": 1795946106752,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14428,7 +14428,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_j0tjy7dcdywwyyw6"
+                     *         "memory_id": "mem_dpawz91br692q5z9"
                      *       }
                      *     }
                      */
@@ -14495,7 +14495,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_j0tjy7dcdywwyyw6",
+                     *         "id": "mem_dpawz91br692q5z9",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
                      *           "kind": "preference",
@@ -14506,7 +14506,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795943721035
+                     *           "said_at_ms": 1795946091911
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14569,11 +14569,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
+                     *         "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795943734495,
+                     *         "synced_at_ms": 1795946102537,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14612,11 +14612,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
+                     *         "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795943735734,
+                     *         "synced_at_ms": 1795946103331,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14688,8 +14688,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
-                     *         "phrase": "hdp1t zv8yj s7n78 zwejm e8x28 jnvvy wekba 18njm"
+                     *         "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
+                     *         "phrase": "8j54s 94rzz y0sxd zttqm hyb7b 7xnr2 aag73 qs3r2"
                      *       }
                      *     }
                      */
@@ -14893,7 +14893,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-4vx3xbxx"
+                     *       "code": "ana-s7rafqn6"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14943,19 +14943,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
+                     *           "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795943732343,
-                     *           "seen_at_ms": 1795943735533,
+                     *           "created_at_ms": 1795946101473,
+                     *           "seen_at_ms": 1795946103242,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "95ce2aed9d4e3c766e3f5d00932a9e8de8ce0372d7f04cbcf006efc75fbfd8d2",
+                     *           "device": "5f2ec5105f3f70675eca3bdeb49740c44de3ca9b9b24e54a2e2b8380db4ecd37",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795943736323,
-                     *           "seen_at_ms": 1795943737311,
+                     *           "created_at_ms": 1795946103888,
+                     *           "seen_at_ms": 1795946104469,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -15006,20 +15006,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "9fa28afd726c1f826e028d00f001b19b727bf0fe63cca6e7375e4afc0e13ac15",
+                     *           "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795943732343,
-                     *           "seen_at_ms": 1795943750870,
+                     *           "created_at_ms": 1795946101473,
+                     *           "seen_at_ms": 1795946113797,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "95ce2aed9d4e3c766e3f5d00932a9e8de8ce0372d7f04cbcf006efc75fbfd8d2",
+                     *           "device": "5f2ec5105f3f70675eca3bdeb49740c44de3ca9b9b24e54a2e2b8380db4ecd37",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795943736323,
-                     *           "seen_at_ms": 1795943737311,
-                     *           "revoked_at_ms": 1795943750867,
+                     *           "created_at_ms": 1795946103888,
+                     *           "seen_at_ms": 1795946104469,
+                     *           "revoked_at_ms": 1795946114605,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15081,20 +15081,20 @@ export interface operations {
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8k9cv6gn7wmmqp f1efd5c10485 -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8kbn672zyqhn4f f1efd5c10485 -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8k9cy5876nh6er 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8k9cxxcyq5z4xe 92dd783c8297 -->
-                     *     - The billing port is 9090. <!-- mem_1m8k9cvxcnv5yemt ed22aecd32dd -->
+                     *     - Amounts are integer cents <!-- mem_1m8kbn8kcgrcxv2z 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8kbn8eabj0jkxt 92dd783c8297 -->
+                     *     - The billing port is 9090. <!-- mem_1m8kbn6gnznkpc4z ed22aecd32dd -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit <!-- mem_1m8k9ct796vfpg99 c30b9ad7b69a -->
-                     *     - From now on always write tests first <!-- mem_1m8k9cyfp6we5508 cae78799c76d -->
+                     *     - Run `make lint` before every commit <!-- mem_1m8kbn5dgf62gspx c30b9ad7b69a -->
+                     *     - From now on always write tests first <!-- mem_1m8kbn8sz4av8b4a cae78799c76d -->
                      *
-                     *     <!-- tacit entries: mem_1m8k9cv6gn7wmmqp mem_1m8k9cy5876nh6er mem_1m8k9cxxcyq5z4xe mem_1m8k9cvxcnv5yemt mem_1m8k9ct796vfpg99 mem_1m8k9cyfp6we5508 -->
+                     *     <!-- tacit entries: mem_1m8kbn672zyqhn4f mem_1m8kbn8kcgrcxv2z mem_1m8kbn8eabj0jkxt mem_1m8kbn6gnznkpc4z mem_1m8kbn5dgf62gspx mem_1m8kbn8sz4av8b4a -->
                      */
                     "text/plain": string;
                 };
@@ -15184,7 +15184,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8k9cxtq68mzymh",
+                     *           "memory_id": "mem_1m8kbn8bx1r99jcg",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15315,7 +15315,7 @@ export interface operations {
                      *           "family": "words",
                      *           "summary": "shared words",
                      *           "topic_weight": 1,
-                     *           "high": 7.196,
+                     *           "high": 7.193,
                      *           "low": 3.698
                      *         }
                      *       ]
@@ -15358,7 +15358,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "memory_ids": [
-                     *           "mem_1m8k9ct796vfpg99"
+                     *           "mem_1m8kbn5dgf62gspx"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15366,7 +15366,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8k9ct796vfpg99",
+                     *           "id": "mem_1m8kbn5dgf62gspx",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -15383,13 +15383,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795943721035,
+                     *             "valid_from_ms": 1795946091911,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795943721193,
-                     *           "updated_at_ms": 1795943722636,
+                     *           "created_at_ms": 1795946091952,
+                     *           "updated_at_ms": 1795946093041,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -15431,13 +15431,13 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "5308129060b46a63f8e4",
+                     *           "etag": "b8f8e75ee306926c0f44",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 15,
                      *           "shortened": false,
-                     *           "relevance": 0.3473,
+                     *           "relevance": 0.3468,
                      *           "scores": {
-                     *             "semantic": 0.3368,
+                     *             "semantic": 0.3376,
                      *             "character": 0.3273,
                      *             "recent": 1,
                      *             "covered": 0.320499986410141
@@ -15450,23 +15450,23 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8k9cx00dg17e0k",
+                     *         "id": "trc_1m8kbn7na3kfva6y",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795943724025,
+                     *         "at_ms": 1795946094244,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
                      *           "actions": [
                      *             [
                      *               "commit",
-                     *               0.91
+                     *               0.92
                      *             ],
                      *             [
                      *               "edit_code",
-                     *               0.411
+                     *               0.4
                      *             ]
                      *           ],
                      *           "objects": [
@@ -15503,7 +15503,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.067,
+                     *             "took_ms": 0.066,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15523,7 +15523,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 6.849,
+                     *             "took_ms": 7.042,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15553,53 +15553,53 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8k9ct796vfpg99",
+                     *             "memory_id": "mem_1m8kbn5dgf62gspx",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
                      *               [
                      *                 "semantic",
-                     *                 0.3368
+                     *                 0.3376
                      *               ],
                      *               [
                      *                 "character",
                      *                 0.3273
                      *               ]
                      *             ],
-                     *             "fused": 2.62674,
-                     *             "relevance": 0.3473,
+                     *             "fused": 2.63333,
+                     *             "relevance": 0.3468,
                      *             "reasons": [
                      *               "character +0.9",
                      *               "covered +0.5"
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8k9cvxcnv5yemt",
+                     *             "memory_id": "mem_1m8kbn6gnznkpc4z",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
                      *               [
                      *                 "semantic",
-                     *                 0.014
+                     *                 0.0131
                      *               ],
                      *               [
                      *                 "character",
                      *                 0.1936
                      *               ]
                      *             ],
-                     *             "fused": 0.10927,
-                     *             "relevance": 0.0089,
+                     *             "fused": 0.10192,
+                     *             "relevance": 0.0087,
                      *             "reasons": []
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8k9ct796vfpg99"
+                     *           "mem_1m8kbn5dgf62gspx"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 20.08,
+                     *         "took_ms": 32.169,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -15630,7 +15630,7 @@ export interface operations {
                      *               1
                      *             ]
                      *           ],
-                     *           "avg_relevance": 0.3473
+                     *           "avg_relevance": 0.3468
                      *         },
                      *         "summary": "1 memory"
                      *       },
@@ -15682,9 +15682,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8k9ct796vfpg99 [preference] Run `make lint` before every commit. (user, 2026-11-29)",
+                     *       "text": "- mem_1m8kbn5dgf62gspx [preference] Run `make lint` before every commit. (user, 2026-11-29)",
                      *       "ids": [
-                     *         "mem_1m8k9ct796vfpg99"
+                     *         "mem_1m8kbn5dgf62gspx"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -15726,7 +15726,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8k9ct796vfpg99",
+                     *         "id": "mem_1m8kbn5dgf62gspx",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -15743,13 +15743,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795943721035,
+                     *           "valid_from_ms": 1795946091911,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795943721193,
-                     *         "updated_at_ms": 1795943722636,
+                     *         "created_at_ms": 1795946091952,
+                     *         "updated_at_ms": 1795946093041,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -15791,7 +15791,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "5308129060b46a63f8e4"
+                     *         "etag": "b8f8e75ee306926c0f44"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -15799,7 +15799,7 @@ export interface operations {
                      *       "absence": {
                      *         "stage": "guard",
                      *         "cause": "below_threshold",
-                     *         "value": 0.0091,
+                     *         "value": 0.009,
                      *         "bound": 0.25,
                      *         "detail": "",
                      *         "reason": "relevance 0.01 below 0.25"
@@ -15818,12 +15818,12 @@ export interface operations {
                      *             "rank": 3,
                      *             "of": 3,
                      *             "proposes": 32,
-                     *             "score": -0.0791
+                     *             "score": -0.0788
                      *           }
                      *         ],
                      *         "place": 3,
                      *         "shortlist": 12,
-                     *         "relevance": 0.0091,
+                     *         "relevance": 0.009,
                      *         "threshold": 0.25,
                      *         "tokens": 15,
                      *         "tokens_left": null,
@@ -15906,7 +15906,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [],
-                     *         "latency_ms": 36
+                     *         "latency_ms": 20
                      *       },
                      *       "failure": null
                      *     }
@@ -15972,8 +15972,8 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-29)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 85,
                      *         "memory_ids": [
-                     *           "mem_1m8k9cv6gn7wmmqp",
-                     *           "mem_1m8k9cvxcnv5yemt"
+                     *           "mem_1m8kbn672zyqhn4f",
+                     *           "mem_1m8kbn6gnznkpc4z"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -16041,16 +16041,16 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8k9cx3mddfmx02",
+                     *           "id": "trc_1m8kbn7shg2n75j4",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "on_demand",
-                     *           "at_ms": 1795943724148,
+                     *           "at_ms": 1795946094385,
                      *           "preset": "focused",
-                     *           "text": "memory_get mem_1m8k9ct796vfpg99",
+                     *           "text": "memory_get mem_1m8kbn5dgf62gspx",
                      *           "injected": [
-                     *             "mem_1m8k9ct796vfpg99"
+                     *             "mem_1m8kbn5dgf62gspx"
                      *           ],
                      *           "candidates": 1,
                      *           "silence": "",
@@ -16063,17 +16063,17 @@ export interface operations {
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8k9cwge0h858e0",
+                     *           "id": "trc_1m8kbn71z6bxe116",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795943723533,
+                     *           "at_ms": 1795946093630,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8k9cv6gn7wmmqp",
-                     *             "mem_1m8k9cvxcnv5yemt"
+                     *             "mem_1m8kbn672zyqhn4f",
+                     *             "mem_1m8kbn6gnznkpc4z"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16081,9 +16081,9 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 85,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 59.401,
+                     *           "took_ms": 84.626,
                      *           "threshold": 0,
-                     *           "best_relevance": 0.757371211834786
+                     *           "best_relevance": 0.7575333524469359
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16139,23 +16139,23 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8k9cwmks4aj3g7",
+                     *           "id": "trc_1m8kbn77295h2khg",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795943723608,
+                     *           "at_ms": 1795946093720,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
                      *             "actions": [
                      *               [
                      *                 "commit",
-                     *                 0.863
+                     *                 0.92
                      *               ],
                      *               [
                      *                 "edit_code",
-                     *                 0.548
+                     *                 0.8
                      *               ]
                      *             ],
                      *             "objects": [
@@ -16193,7 +16193,7 @@ export interface operations {
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.42,
+                     *               "took_ms": 0.454,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16213,7 +16213,7 @@ export interface operations {
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 59.253,
+                     *               "took_ms": 73.887,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16243,42 +16243,42 @@ export interface operations {
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8k9ct796vfpg99",
+                     *               "memory_id": "mem_1m8kbn5dgf62gspx",
                      *               "kind": "preference",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
                      *                 [
                      *                   "semantic",
-                     *                   0.2673
+                     *                   0.2685
                      *                 ],
                      *                 [
                      *                   "character",
                      *                   0.2004
                      *                 ]
                      *               ],
-                     *               "fused": 2.08462,
-                     *               "relevance": 0.1577,
+                     *               "fused": 2.09391,
+                     *               "relevance": 0.1576,
                      *               "reasons": [
                      *                 "rare +0.3",
                      *                 "character +0.2"
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8k9cv6gn7wmmqp",
+                     *               "memory_id": "mem_1m8kbn672zyqhn4f",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
                      *                 [
                      *                   "semantic",
-                     *                   0.3841
+                     *                   0.383
                      *                 ],
                      *                 [
                      *                   "character",
                      *                   0.1313
                      *                 ]
                      *               ],
-                     *               "fused": 2.99595,
-                     *               "relevance": 0.081,
+                     *               "fused": 2.98741,
+                     *               "relevance": 0.0798,
                      *               "reasons": []
                      *             }
                      *           ],
@@ -16287,7 +16287,7 @@ export interface operations {
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 110.566,
+                     *           "took_ms": 190.045,
                      *           "project_id": "shop-73774d71f4",
                      *           "asked": {
                      *             "text": "Fix the rounding of discounts, then commit.",
@@ -16355,8 +16355,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8k9cx00dg17e0k
-                     *     data: {"id": "trc_1m8k9cx00dg17e0k", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8kbn7na3kfva6y
+                     *     data: {"id": "trc_1m8kbn7na3kfva6y", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16376,7 +16376,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8k9cx00dg17e0k
+                 * @example trc_1m8kbn7na3kfva6y
                  */
                 id: string;
             };
@@ -16393,23 +16393,23 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8k9cx00dg17e0k",
+                     *         "id": "trc_1m8kbn7na3kfva6y",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795943724025,
+                     *         "at_ms": 1795946094244,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
                      *           "actions": [
                      *             [
                      *               "commit",
-                     *               0.91
+                     *               0.92
                      *             ],
                      *             [
                      *               "edit_code",
-                     *               0.411
+                     *               0.4
                      *             ]
                      *           ],
                      *           "objects": [
@@ -16446,7 +16446,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.067,
+                     *             "took_ms": 0.066,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16466,7 +16466,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 6.849,
+                     *             "took_ms": 7.042,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16496,53 +16496,53 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8k9ct796vfpg99",
+                     *             "memory_id": "mem_1m8kbn5dgf62gspx",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
                      *               [
                      *                 "semantic",
-                     *                 0.3368
+                     *                 0.3376
                      *               ],
                      *               [
                      *                 "character",
                      *                 0.3273
                      *               ]
                      *             ],
-                     *             "fused": 2.62674,
-                     *             "relevance": 0.3473,
+                     *             "fused": 2.63333,
+                     *             "relevance": 0.3468,
                      *             "reasons": [
                      *               "character +0.9",
                      *               "covered +0.5"
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8k9cvxcnv5yemt",
+                     *             "memory_id": "mem_1m8kbn6gnznkpc4z",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
                      *               [
                      *                 "semantic",
-                     *                 0.014
+                     *                 0.0131
                      *               ],
                      *               [
                      *                 "character",
                      *                 0.1936
                      *               ]
                      *             ],
-                     *             "fused": 0.10927,
-                     *             "relevance": 0.0089,
+                     *             "fused": 0.10192,
+                     *             "relevance": 0.0087,
                      *             "reasons": []
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8k9ct796vfpg99"
+                     *           "mem_1m8kbn5dgf62gspx"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 20.08,
+                     *         "took_ms": 32.169,
                      *         "project_id": "shop-73774d71f4",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -16573,7 +16573,7 @@ export interface operations {
                      *               1
                      *             ]
                      *           ],
-                     *           "avg_relevance": 0.3473
+                     *           "avg_relevance": 0.3468
                      *         },
                      *         "summary": "1 memory"
                      *       },
@@ -16613,7 +16613,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8k9cx00dg17e0k
+                 * @example trc_1m8kbn7na3kfva6y
                  */
                 id: string;
             };
@@ -16630,19 +16630,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "replayed": {
-                     *         "trace_id": "trc_1m8k9cx00dg17e0k",
+                     *         "trace_id": "trc_1m8kbn7na3kfva6y",
                      *         "surface": "prompt",
-                     *         "at_ms": 1795943724025,
+                     *         "at_ms": 1795946094244,
                      *         "text": "commit the fix",
                      *         "threshold": 0.4,
                      *         "was": 0.25,
                      *         "before": [
-                     *           "mem_1m8k9ct796vfpg99"
+                     *           "mem_1m8kbn5dgf62gspx"
                      *         ],
                      *         "after": [],
                      *         "added": [],
                      *         "gone": [
-                     *           "mem_1m8k9ct796vfpg99"
+                     *           "mem_1m8kbn5dgf62gspx"
                      *         ],
                      *         "unsure": [],
                      *         "shadow": false
@@ -16676,7 +16676,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8k9cx00dg17e0k
+                 * @example trc_1m8kbn7na3kfva6y
                  */
                 id: string;
             };
@@ -16698,15 +16698,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8k9cx00dg17e0k",
-                     *           "memory_id": "mem_1m8k9ct796vfpg99",
+                     *           "trace_id": "trc_1m8kbn7na3kfva6y",
+                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
-                     *           "relevance": 0.3473,
+                     *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795943724025,
-                     *           "at_ms": 1795943724821
+                     *           "trace_at_ms": 1795946094244,
+                     *           "at_ms": 1795946094882
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16760,15 +16760,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8k9cx00dg17e0k",
-                     *           "memory_id": "mem_1m8k9ct796vfpg99",
+                     *           "trace_id": "trc_1m8kbn7na3kfva6y",
+                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
-                     *           "relevance": 0.3473,
+                     *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795943724025,
-                     *           "at_ms": 1795943724831
+                     *           "trace_at_ms": 1795946094244,
+                     *           "at_ms": 1795946094893
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16919,9 +16919,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795943723417,
-                     *         "updated_at_ms": 1795943723417,
-                     *         "memory_id": "mem_1m8k9cwcwx50wn2a",
+                     *         "created_at_ms": 1795946093534,
+                     *         "updated_at_ms": 1795946093534,
+                     *         "memory_id": "mem_1m8kbn6z197bwnaj",
                      *         "score": null
                      *       }
                      *     }
@@ -16967,9 +16967,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795943723417,
-                     *         "updated_at_ms": 1795943723417,
-                     *         "memory_id": "mem_1m8k9cwcwx50wn2a",
+                     *         "created_at_ms": 1795946093534,
+                     *         "updated_at_ms": 1795946093534,
+                     *         "memory_id": "mem_1m8kbn6z197bwnaj",
                      *         "score": null
                      *       }
                      *     }
@@ -17067,9 +17067,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795943723417,
-                     *           "updated_at_ms": 1795943723417,
-                     *           "memory_id": "mem_1m8k9cwcwx50wn2a",
+                     *           "created_at_ms": 1795946093534,
+                     *           "updated_at_ms": 1795946093534,
+                     *           "memory_id": "mem_1m8kbn6z197bwnaj",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -17175,8 +17175,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795943724154,
-                     *           "last_signal_at_ms": 1795943724154,
+                     *           "started_at_ms": 1795946094410,
+                     *           "last_signal_at_ms": 1795946094410,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17195,8 +17195,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795943723530,
-                     *           "last_signal_at_ms": 1795943723852,
+                     *           "started_at_ms": 1795946093622,
+                     *           "last_signal_at_ms": 1795946094012,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17259,8 +17259,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795943723530,
-                     *           "last_signal_at_ms": 1795943723852,
+                     *           "started_at_ms": 1795946093622,
+                     *           "last_signal_at_ms": 1795946094012,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17271,20 +17271,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795943723533,
+                     *             "at_ms": 1795946093630,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8k9cwge0h858e0",
+                     *                 "id": "trc_1m8kbn71z6bxe116",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795943723533,
+                     *                 "at_ms": 1795946093630,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8k9cv6gn7wmmqp",
-                     *                   "mem_1m8k9cvxcnv5yemt"
+                     *                   "mem_1m8kbn672zyqhn4f",
+                     *                   "mem_1m8kbn6gnznkpc4z"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -17292,30 +17292,30 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 85,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 59.401,
+                     *                 "took_ms": 84.626,
                      *                 "threshold": 0,
-                     *                 "best_relevance": 0.757371211834786
+                     *                 "best_relevance": 0.7575333524469359
                      *               }
                      *             ],
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8k9cvxcnv5yemt",
+                     *                 "memory_id": "mem_1m8kbn6gnznkpc4z",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795943723533,
+                     *                 "at_ms": 1795946093630,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8k9cv6gn7wmmqp",
+                     *                 "memory_id": "mem_1m8kbn672zyqhn4f",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795943723533,
+                     *                 "at_ms": 1795946093630,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17323,15 +17323,15 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795943723608,
+                     *             "at_ms": 1795946093720,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8k9cwmks4aj3g7",
+                     *                 "id": "trc_1m8kbn77295h2khg",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795943723608,
+                     *                 "at_ms": 1795946093720,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
@@ -17341,17 +17341,17 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 110.566,
+                     *                 "took_ms": 190.045,
                      *                 "threshold": 0.25,
-                     *                 "best_relevance": 0.1577
+                     *                 "best_relevance": 0.1576
                      *               },
                      *               {
-                     *                 "id": "trc_1m8k9cwrm5qjrh8e",
+                     *                 "id": "trc_1m8kbn7cp9w16p1f",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795943723723,
+                     *                 "at_ms": 1795946093918,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -17361,7 +17361,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 115.848,
+                     *                 "took_ms": 93.68,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -17369,12 +17369,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8k9ct796vfpg99",
+                     *                 "memory_id": "mem_1m8kbn5dgf62gspx",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795943724148,
+                     *                 "at_ms": 1795946094385,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17504,7 +17504,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8k9cyfp6we5508",
+                     *               "id": "mem_1m8kbn8sz4av8b4a",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -17526,8 +17526,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795943725558,
-                     *               "updated_at_ms": 1795943725558,
+                     *               "created_at_ms": 1795946095423,
+                     *               "updated_at_ms": 1795946095423,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -17568,7 +17568,7 @@ export interface operations {
                      *               "branch": null,
                      *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "b36880b1210f6d8dbb2f"
+                     *               "etag": "46b9358bff156d04d6f9"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17713,22 +17713,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8k9ct796vfpg99",
+                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795943724148,
+                     *           "at_ms": 1795946094385,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8k9ct796vfpg99",
+                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795943723533,
+                     *           "at_ms": 1795946093630,
                      *           "used": null
                      *         }
                      *       ],
@@ -17787,10 +17787,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8k9ct796vfpg99",
+                     *           "reason": "says the same as mem_1m8kbn5dgf62gspx",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8k9ct796vfpg99",
+                     *             "id": "mem_1m8kbn5dgf62gspx",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
@@ -17807,13 +17807,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943721035,
+                     *               "valid_from_ms": 1795946091911,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943721193,
-                     *             "updated_at_ms": 1795943725175,
+                     *             "created_at_ms": 1795946091952,
+                     *             "updated_at_ms": 1795946095200,
                      *             "importance": 0.9,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17857,7 +17857,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "9ca6e2319f6ff45a3b1f"
+                     *             "etag": "db84e6ce0952f4d9a2af"
                      *           }
                      *         },
                      *         {
@@ -17865,7 +17865,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8k9cy5876nh6er",
+                     *             "id": "mem_1m8kbn8kcgrcxv2z",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17882,13 +17882,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795943725087,
+                     *               "valid_from_ms": 1795946095160,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795943725224,
-                     *             "updated_at_ms": 1795943725224,
+                     *             "created_at_ms": 1795946095212,
+                     *             "updated_at_ms": 1795946095212,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17900,7 +17900,7 @@ export interface operations {
                      *                 ],
                      *                 [
                      *                   "debug_investigate",
-                     *                   0.19
+                     *                   0.18
                      *                 ]
                      *               ],
                      *               "objects": [
@@ -17932,7 +17932,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "b9b9d888192126734d0c"
+                     *             "etag": "e098eacccf6e192c2f07"
                      *           }
                      *         }
                      *       ]
@@ -18001,7 +18001,7 @@ export interface operations {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
                      *           "size_bytes": 530,
-                     *           "modified_ms": 1795943725362,
+                     *           "modified_ms": 1795946095328,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -18277,19 +18277,19 @@ export interface operations {
                      *           {
                      *             "name": "quiet",
                      *             "threshold": 0.5,
-                     *             "precision": 0.6323,
+                     *             "precision": 0.6259,
                      *             "coverage": 0.0232,
                      *             "wrongful": 0.0353,
-                     *             "tokens": 4.1397,
+                     *             "tokens": 4.2397,
                      *             "tuned": false
                      *           },
                      *           {
                      *             "name": "balanced",
                      *             "threshold": 0.25,
-                     *             "precision": 0.3603,
-                     *             "coverage": 0.0703,
+                     *             "precision": 0.3548,
+                     *             "coverage": 0.0692,
                      *             "wrongful": 0.1118,
-                     *             "tokens": 17.9028,
+                     *             "tokens": 17.8933,
                      *             "tuned": false
                      *           }
                      *         ],
@@ -18434,19 +18434,19 @@ export interface operations {
                      *           {
                      *             "name": "quiet",
                      *             "threshold": 0.5,
-                     *             "precision": 0.6323,
+                     *             "precision": 0.6259,
                      *             "coverage": 0.0232,
                      *             "wrongful": 0.0353,
-                     *             "tokens": 4.1397,
+                     *             "tokens": 4.2397,
                      *             "tuned": false
                      *           },
                      *           {
                      *             "name": "balanced",
                      *             "threshold": 0.25,
-                     *             "precision": 0.3603,
-                     *             "coverage": 0.0703,
+                     *             "precision": 0.3548,
+                     *             "coverage": 0.0692,
                      *             "wrongful": 0.1118,
-                     *             "tokens": 17.9028,
+                     *             "tokens": 17.8933,
                      *             "tuned": false
                      *           }
                      *         ],
@@ -18587,19 +18587,19 @@ export interface operations {
                      *           {
                      *             "name": "quiet",
                      *             "threshold": 0.5,
-                     *             "precision": 0.6323,
+                     *             "precision": 0.6259,
                      *             "coverage": 0.0232,
                      *             "wrongful": 0.0353,
-                     *             "tokens": 4.1397,
+                     *             "tokens": 4.2397,
                      *             "tuned": false
                      *           },
                      *           {
                      *             "name": "balanced",
                      *             "threshold": 0.25,
-                     *             "precision": 0.3603,
-                     *             "coverage": 0.0703,
+                     *             "precision": 0.3548,
+                     *             "coverage": 0.0692,
                      *             "wrongful": 0.1118,
-                     *             "tokens": 17.9028,
+                     *             "tokens": 17.8933,
                      *             "tuned": false
                      *           }
                      *         ],
@@ -19478,7 +19478,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2533808,
+                     *         "size_bytes": 2500848,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -19560,7 +19560,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2533808,
+                     *         "size_bytes": 2500848,
                      *         "schema_version": 1
                      *       },
                      *       "counters": {}
@@ -19739,7 +19739,7 @@ export interface operations {
                      * @example {
                      *       "series": {
                      *         "since_ms": 1793318400000,
-                     *         "until_ms": 1795943729524,
+                     *         "until_ms": 1795946098922,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
@@ -19773,9 +19773,9 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 115.848,
-                     *             "p95_ms": 115.848,
-                     *             "p99_ms": 115.848
+                     *             "p50_ms": 93.68,
+                     *             "p95_ms": 93.68,
+                     *             "p99_ms": 93.68
                      *           },
                      *           {
                      *             "surface": "on_demand",
@@ -19817,7 +19817,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795943724934,
+                     *             "at_ms": 1795946095032,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19825,7 +19825,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795943724985,
+                     *             "at_ms": 1795946095063,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -20002,7 +20002,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 376832,
-                     *           "at_ms": 1795943751258
+                     *           "at_ms": 1795946115198
                      *         }
                      *       ]
                      *     }
@@ -20148,8 +20148,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795943730051,
-                     *           "ended_ms": 1795943730056,
+                     *           "began_ms": 1795946099476,
+                     *           "ended_ms": 1795946099482,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -20194,7 +20194,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795943730051,
+                     *         "began_ms": 1795946099476,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",
