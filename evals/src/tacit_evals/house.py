@@ -10,6 +10,9 @@ files and git only; never imports what it measures. Run: `python -m tacit_evals.
 | statements | statement nodes of the syntax tree, at any depth, without docstrings |
 | long functions | functions of more than 60 lines, from `def` to the last line |
 | single importer | modules that exactly one module of the same area imports; a name taken from a package that re-exports it counts as an import of the module that defines it |
+| small single importer | those of them with fewer than 45 code lines |
+| patterns | calls of `re.compile` and `lazy_regex` |
+| forget | functions and methods called `forget` |
 | packages of one module | packages with one module besides `__init__.py` and without subpackages |
 | one function | modules with one function and no class at the top level |
 | import cycles | sets of modules that reach one another by imports, those in functions included, those for type checkers alone left out |
@@ -21,6 +24,7 @@ import argparse
 import ast
 import io
 import json
+import re
 import subprocess
 import tempfile
 import tokenize
@@ -36,6 +40,13 @@ from tacit_evals.plain_install import SOURCE, commit_copy
 AREAS = {"src": "src", "tests": "tests", "evals": "evals/src"}
 """Areas of the repository, each with the folder that its module names begin in."""
 LONG_FUNCTION_LINES = 60
+SMALL_MODULE_LINES = 45
+DOORS = {
+    "settings": ("docs/reference/settings.md", r"^\| `[a-z_]+(?:\.[a-z_]+)* ?` \|"),
+    "commands": ("docs/reference/cli.md", r"^### `tacit "),
+    "endpoints": ("docs/reference/openapi.json", r'^ +"operationId": '),
+}
+"""What users meet, counted in the generated references: a file, and the lines in it that stand for one each."""
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 FORMAT_SKIP = "# fmt: skip"
 _NO_CODE = frozenset(
@@ -66,6 +77,8 @@ class Module:
     format_skips: int
     functions: int
     classes: int
+    patterns: int
+    forgets: tuple[str, ...]
     imports: tuple[Import, ...]
 
 
@@ -80,6 +93,9 @@ class Figures:
     format_skips: int = 0
     long_functions: tuple[str, ...] = ()
     single_importer: tuple[str, ...] = ()
+    small_single_importer: tuple[str, ...] = ()
+    patterns: int = 0
+    forget: tuple[str, ...] = ()
     packages_of_one_module: tuple[str, ...] = ()
     one_function: tuple[str, ...] = ()
     import_cycles: tuple[str, ...] = ()
@@ -122,6 +138,14 @@ def read_module(text: str, *, name: str, is_package: bool = False) -> Module:
         format_skips=format_skips,
         functions=top.count(ast.FunctionDef) + top.count(ast.AsyncFunctionDef),
         classes=top.count(ast.ClassDef),
+        patterns=sum(
+            isinstance(node, ast.Call) and _called(node) in ("compile", "lazy_regex") for node in nodes
+        ),
+        forgets=tuple(
+            f"{name}:{node.lineno}"
+            for node in nodes
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == "forget"
+        ),
         imports=tuple(_imports(nodes, package=name if is_package else name.rpartition(".")[0])),
     )
 
@@ -148,6 +172,17 @@ def _count_tokens(text: str, docstrings: Iterable[ast.AST]) -> tuple[int, int]:
         assert isinstance(node, ast.Expr)
         code.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return len(code), format_skips
+
+
+def _called(node: ast.Call) -> str:
+    """The last name of what is called: `compile` of `re.compile(...)`."""
+    match node.func:
+        case ast.Attribute(value=ast.Name(id="re"), attr=attr):
+            return attr
+        case ast.Name(id=name):
+            return name if name == "lazy_regex" else ""
+        case _:
+            return ""
 
 
 def _long_functions(nodes: Iterable[ast.AST], module: str) -> Iterator[str]:
@@ -213,6 +248,7 @@ def measure(modules: Mapping[str, Module]) -> Figures:
     importers = importers_of(modules)
     area = modules.values()
     plain = [module for module in area if not module.is_package and not module.name.endswith("__main__")]
+    single = [module for module in plain if len(importers[module.name]) == 1]
     return Figures(
         modules=len(modules),
         lines=sum(module.lines for module in area),
@@ -220,7 +256,10 @@ def measure(modules: Mapping[str, Module]) -> Figures:
         statements=sum(module.statements for module in area),
         format_skips=sum(module.format_skips for module in area),
         long_functions=tuple(name for module in area for name in module.long_functions),
-        single_importer=tuple(module.name for module in plain if len(importers[module.name]) == 1),
+        single_importer=tuple(module.name for module in single),
+        small_single_importer=tuple(m.name for m in single if m.code_lines < SMALL_MODULE_LINES),
+        patterns=sum(module.patterns for module in area),
+        forget=tuple(place for module in area for place in module.forgets),
         packages_of_one_module=packages_of_one_module(modules),
         one_function=tuple(m.name for m in plain if m.functions == 1 and m.classes == 0),
         import_cycles=tuple(" <-> ".join(cycle) for cycle in import_cycles(modules)),
@@ -309,6 +348,16 @@ def _reachable(start: str, loaded: Mapping[str, set[str]]) -> set[str]:
 # --- a repository ----------------------------------------------------------------------------------------------------
 
 
+def count_doors(tree: Path) -> dict[str, int]:
+    """How many settings, commands and endpoints the references below `tree` list; 0 where a file is missing."""
+    return {
+        door: len(re.findall(line, (tree / file).read_text("utf-8"), re.MULTILINE))
+        if (tree / file).exists()
+        else 0
+        for door, (file, line) in DOORS.items()
+    }
+
+
 def measure_tree(tree: Path) -> dict[str, Figures]:
     """The figures of every area below `tree`."""
     return {area: measure(read_area(tree / folder)) for area, folder in AREAS.items()}
@@ -376,6 +425,7 @@ def main() -> None:
     now = measure_tree(arguments.tree)
     before = measure_commit(arguments.against, source=arguments.tree) if arguments.against else None
     Console().print(figures_table(now, before, against=arguments.against))
+    print("; ".join(f"{count} {door}" for door, count in count_doors(arguments.tree).items()))
     if not arguments.no_names:
         print("\n".join(name_lines(now, before)))
     if arguments.json:

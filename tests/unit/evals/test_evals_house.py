@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tacit_evals.house import (
     Figures,
+    count_doors,
     figures_table,
     import_cycles,
     importers_of,
@@ -51,6 +52,31 @@ def area(root, files):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return read_area(root)
+
+
+def test_patterns_and_definitions_of_forget_are_counted():
+    text = """
+import re
+A = re.compile("a")
+B = lazy_regex("b")
+C = compile("c", "f", "eval")
+
+
+class Store:
+    def forget(self): ...
+"""
+    module = read_module(text, name="shop.store")
+    assert (module.patterns, module.forgets) == (2, ("shop.store:9",))
+
+
+def test_doors_are_counted_in_the_references(tmp_path):
+    folder = tmp_path / "docs" / "reference"
+    folder.mkdir(parents=True)
+    (folder / "settings.md").write_text(
+        "| setting |\n|---|\n| `preset` | x |\n| `recall.level` | y |\n| layer | z |\n"
+    )
+    (folder / "cli.md").write_text("## Set up\n### `tacit demo`\n### `tacit list [TEXT]`\n")
+    assert count_doors(tmp_path) == {"settings": 2, "commands": 2, "endpoints": 0}
 
 
 def test_lines_and_statements_are_counted_without_docstrings_and_comments():
