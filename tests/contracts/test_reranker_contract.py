@@ -12,7 +12,6 @@ import pytest
 from tacit.ports.models import Reranker
 from tacit.providers.reranking import FakeReranker
 from tacit.providers.reranking.cross_encoder import CrossEncoder
-from tacit.providers.reranking.splade import Splade
 
 MODELS = Path(__file__).parents[1] / "unit/providers"
 TEXTS = [
@@ -34,13 +33,11 @@ def _folder(path: Path, model: str) -> Path:
     return path
 
 
-@pytest.fixture(params=["fake", "cross_encoder", "splade"])
+@pytest.fixture(params=["fake", "cross_encoder"])
 def model(request: pytest.FixtureRequest, tmp_path: Path) -> Reranker:
     match request.param:
         case "cross_encoder":
             return CrossEncoder(_folder(tmp_path / "tiny", "pair_level.onnx"))
-        case "splade":
-            return Splade(_folder(tmp_path / "tiny", "token_level.onnx"))
         case _:
             return FakeReranker()
 

@@ -132,7 +132,6 @@ class Engine:
             embedder=parts.embedder,
             executor=self._executor if parts.remote_embedder else None,
             reranker=parts.reranker,
-            sparse=parts.sparse,
         )
         self._pipeline = RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)

@@ -32,7 +32,7 @@ class Parts:
         suspect: whether damage was met in the store since it was opened.
         keeps_files: whether what is stored outlives the process, so that automatic backups are worth making.
         store_as_of: makes an empty store in memory whose date is that moment.
-        reranker, sparse: second-stage models of the user's own; None = there is none.
+        reranker: a second-stage model of the user's own; None = there is none.
         writer: a language model of the user's own that writes up finished sessions; None = there is none.
         anticipating, judging: language models of the user's own that name memories in the pause, and at the prompt; None = there is none.
         remote_embedder: whether the embedder waits for a server, so that recall must not wait for it.
@@ -53,7 +53,6 @@ class Parts:
     salvaged: Salvage | None = None
     remote_embedder: bool = False
     reranker: Reranker | None = None
-    sparse: Reranker | None = None
     writer: Writer | None = None
     anticipating: Writer | None = None
     judging: Writer | None = None

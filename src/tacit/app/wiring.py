@@ -149,7 +149,6 @@ def open_engine(
             store=store,
             embedder=model,
             reranker=make_reranker(settings.recall.reranker, redact=clean),
-            sparse=make_reranker(settings.recall.sparse, redact=clean),
             writer=writer or make("capture.extractor", settings.capture.extractor),
             anticipating=anticipating or make("recall.anticipate", settings.recall.anticipate.as_writer()),
             judging=judging or make("recall.judge", settings.recall.judge.as_writer()),

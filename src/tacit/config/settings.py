@@ -203,13 +203,6 @@ class RerankerSettings(_Section):
     )
 
 
-class SparseSettings(_Section):
-    """A sparse encoder (SPLADE) of your own; its scores replace those of the space `expanded`."""
-
-    provider: Annotated[str, RERANKERS] = Field(default="off", description="the provider of the model")
-    model: str = Field(default="", description="folder of a sparse encoder exported to ONNX")
-
-
 class WriterSettings(_Section):
     """A language model of your own that writes up finished sessions. While it is off, nothing leaves the machine."""
 
@@ -529,7 +522,6 @@ class RecallSettings(_Section):
     floors: Floors = Floors()
     thresholds: Thresholds = Thresholds()
     reranker: RerankerSettings = RerankerSettings()
-    sparse: SparseSettings = SparseSettings()
     anticipate: AnticipateSettings = AnticipateSettings()
     judge: JudgeSettings = JudgeSettings()
 

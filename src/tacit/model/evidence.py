@@ -152,7 +152,6 @@ class Shortlist:
         found: scores by space and memory id, as retrieved; a space that did not find a memory has no score for it.
         relations: edges that touch the short list; empty when the graph is off.
         token_matches: of a text in others; None when the embedder knows no tokens.
-        sparse: scores of a sparse encoder by memory id, 0-1; None when none is installed.
         kinds: the kinds, for half-lives.
     """
 
@@ -160,5 +159,4 @@ class Shortlist:
     found: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     relations: tuple[Relation, ...] = ()
     token_matches: TokenMatches | None = None
-    sparse: Mapping[str, float] | None = None
     kinds: KindRegistry = BUILTIN_KINDS

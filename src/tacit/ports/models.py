@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # every command would load numpy for nothing
     import numpy as np
     from numpy.typing import NDArray
 
-    from tacit.config.settings import EmbedderSettings, RerankerSettings, SparseSettings
+    from tacit.config.settings import EmbedderSettings, RerankerSettings
 
 Vectors: TypeAlias = "NDArray[np.float32]"
 
@@ -109,8 +109,8 @@ class Reranker(Protocol):
 class RerankerFactory(Protocol):
     """Makes a reranker; another package registers one as an entry point of `tacit.rerankers`."""
 
-    def __call__(self, settings: RerankerSettings | SparseSettings) -> Reranker:
-        """Build it without loading the model. Sparse settings ask for the scores of the space `expanded`.
+    def __call__(self, settings: RerankerSettings) -> Reranker:
+        """Build it without loading the model.
 
         Raises:
             ProviderError: if it cannot be used as configured.

@@ -182,9 +182,7 @@ class RecallPipeline:
 
     def _transaction(self, state: RecallState) -> AbstractContextManager[None]:
         """One transaction for the whole search, unless something is embedded on the way, which none may wait for."""
-        rewords = state.query.surface is Surface.ON_DEMAND and (
-            self.tools.sparse is not None or on_demand.has_heading(state.query.text)
-        )
+        rewords = state.query.surface is Surface.ON_DEMAND and on_demand.has_heading(state.query.text)
         searches = state.source in ("search", "answer")
         if not searches or rewords or state.settings.sections:
             return nullcontext()

@@ -78,17 +78,6 @@ def read_again(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     return Outcome(kept=state.changed(reached=done.kept), drops=done.drops, losses=done.losses)
 
 
-def expand(
-    query: Query, memories: Sequence[Memory], *, model: Reranker | None, remaining_ms: Callable[[], float]
-) -> Outcome[Scores | None]:
-    """Scores of every memory by the sparse encoder; None where it could not read all of them in time."""
-    if model is None or not query.text.strip():
-        return Outcome(kept=None)
-    scored = _scores(query, memories, model, remaining_ms, total=len(memories))
-    whole = len(scored.kept) == len(memories)
-    return Outcome(kept=scored.kept if whole else None, losses=scored.losses)
-
-
 def _scores(
     query: Query,
     memories: Iterable[Memory],

@@ -370,14 +370,13 @@ class Tools:
         store: memories and their search.
         embedder: makes vectors.
         executor: where a remote embedder is waited for; None = it is local.
-        reranker, sparse: the user's own second-stage models, where there are any.
+        reranker: the user's own second-stage model, where there is one.
     """
 
     store: SearchableStore
     embedder: Embedder
     executor: Executor | None = None
     reranker: Reranker | None = None
-    sparse: Reranker | None = None
 
 
 Judgment = tuple[float, tuple[str, ...]]

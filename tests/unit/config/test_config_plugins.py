@@ -18,7 +18,6 @@ SETTINGS = {
     "store.provider": STORES,
     "embedder.provider": EMBEDDERS,
     "recall.reranker.provider": RERANKERS,
-    "recall.sparse.provider": RERANKERS,
     "recall.anticipate.provider": WRITERS,
     "recall.judge.provider": JUDGES,
     "capture.extractor.provider": WRITERS,
@@ -87,7 +86,7 @@ def test_pages_show_the_names_as_choices():
     for key, group in SETTINGS.items():
         assert described[key].type == "choice"
         assert described[key].choices[: len(group.built_in)] == group.built_in
-        assert described[key].restart == (not key.startswith(("recall.reranker.", "recall.sparse.")))
+        assert described[key].restart == (not key.startswith("recall.reranker."))
 
 
 def test_a_built_in_name_stands_once_whatever_other_packages_register(

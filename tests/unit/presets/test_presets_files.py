@@ -27,7 +27,6 @@ def test_the_default_preset_names_every_recall_value_a_preset_decides():
         "recency",
         "scopes",
         "reranker",
-        "sparse",
         "anticipate",
         "judge",
     )  # the last four: models of the user

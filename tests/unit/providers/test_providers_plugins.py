@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from plugins import install_module
-from tacit.config.settings import EmbedderSettings, RerankerSettings, SparseSettings, WriterSettings
+from tacit.config.settings import EmbedderSettings, RerankerSettings, WriterSettings
 from tacit.ports.writer import WriterRequest
 from tacit.providers.embedding import CachedEmbedder, make_embedder, waits_for_server
 from tacit.providers.reranking import make_reranker
@@ -86,12 +86,11 @@ def test_an_embedder_gets_its_settings_the_key_and_redacted_texts(seen: list[obj
     assert not waits_for_server(EmbedderSettings())
 
 
-@pytest.mark.parametrize("section", [RerankerSettings, SparseSettings])
-def test_a_reranker_gets_its_section_and_redacted_questions(seen: list[object], section):
-    reranker = make_reranker(section(provider="acme", model="folder"), redact=hide)
+def test_a_reranker_gets_its_section_and_redacted_questions(seen: list[object]):
+    reranker = make_reranker(RerankerSettings(provider="acme", model="folder"), redact=hide)
     assert reranker is not None
     assert (reranker.name, reranker.ready, reranker.score("hunter2?", "stored")) == ("acme", True, 0.5)
-    assert seen == [(section.__name__, "folder"), "[redacted]?", "stored"]
+    assert seen == [(RerankerSettings.__name__, "folder"), "[redacted]?", "stored"]
 
 
 def test_a_writer_gets_the_key_that_the_settings_name_and_redacted_requests(seen: list[object]):

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.config.settings import RerankerSettings, SparseSettings
+from tacit.config.settings import RerankerSettings
 from tacit.errors import ProviderError
 from tacit.providers.reranking import FakeReranker, make_reranker
 from tacit.providers.reranking.cross_encoder import CrossEncoder
-from tacit.providers.reranking.splade import Splade
 
 HERE = Path(__file__).parent
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "tea", "rain", "git", "##hub")
@@ -48,23 +47,9 @@ def test_a_model_that_does_not_judge_pairs_is_refused(tmp_path: Path) -> None:
         CrossEncoder(folder(tmp_path, "token_level.onnx")).score("tea", "rain")
 
 
-def test_weights_of_words_by_max_pooling(tmp_path: Path) -> None:
-    """w = max over tokens of ln(1 + max(0, logit)), then the cosine."""
-
-    def weights(*ids: int) -> np.ndarray:
-        return np.log1p(np.maximum(TABLE[list(ids)], 0)).max(axis=0)
-
-    left, right = weights(CLS, TEA, SEP), weights(CLS, RAIN, GIT, SEP)
-    expected = float(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)))
-    model = Splade(folder(tmp_path, "token_level.onnx"))
-    assert model.score("tea", "rain git") == pytest.approx(expected, rel=1e-5)
-    assert model.score("tea", "tea") == pytest.approx(1.0, rel=1e-5)
-
-
 def test_a_folder_without_a_model_is_refused_at_once(tmp_path: Path) -> None:
-    for make in (CrossEncoder, Splade):
-        with pytest.raises(ProviderError, match=r"holds no model\.onnx"):
-            make(tmp_path)
+    with pytest.raises(ProviderError, match=r"holds no model\.onnx"):
+        CrossEncoder(tmp_path)
 
 
 def test_a_broken_model_is_told_to_whoever_asks_next(tmp_path: Path) -> None:
@@ -76,8 +61,6 @@ def test_a_broken_model_is_told_to_whoever_asks_next(tmp_path: Path) -> None:
 
 def test_the_settings_pick() -> None:
     assert make_reranker(RerankerSettings()) is None
-    assert make_reranker(SparseSettings()) is None
     assert isinstance(make_reranker(RerankerSettings(provider="fake")), FakeReranker)
-    assert isinstance(make_reranker(SparseSettings(provider="fake")), FakeReranker)
     with pytest.raises(ProviderError):
         make_reranker(RerankerSettings(provider="onnx", model="/nowhere"))

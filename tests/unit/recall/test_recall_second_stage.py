@@ -1,10 +1,8 @@
-"""Second-stage models: what they take out, what they leave when there is no time, and the scores of a sparse encoder."""
+"""Second-stage models: what they take out, and what they leave when there is no time."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-
-import pytest
 
 from samples import candidate, memory, query
 from tacit.app.reasons import loss_text, reason_text
@@ -13,7 +11,7 @@ from tacit.errors import ProviderError
 from tacit.model.evidence import PINNED
 from tacit.model.trace import Loss
 from tacit.providers.reranking import FakeReranker
-from tacit.recall.second_stage import expand, rerank
+from tacit.recall.second_stage import rerank
 
 SETTINGS = RerankerSettings(least=0.5, candidates=3)
 
@@ -86,14 +84,3 @@ def test_a_model_that_is_being_loaded_or_broken_is_named_and_changes_nothing():
     broken = read(ranked("x"), Broken())
     assert ids(broken) == ["m1"]
     assert list(map(loss_text, broken.losses)) == ["fake-reranker@1 failed: no such layer"]
-
-
-def test_expansion_is_whole_or_none():
-    memories = [memory("linter", id="m1"), memory("else", id="m2")]
-    asked = query("run linter")
-    whole = expand(asked, memories, model=FakeReranker(), remaining_ms=lambda: 1e9)
-    assert whole.kept == pytest.approx({"m1": 0.5, "m2": 0.0})
-    part = expand(asked, memories, model=FakeReranker(), remaining_ms=Clock(9.0, 0.0))
-    assert part.kept is None
-    assert (part.losses[0].cause, part.losses[0].detail) == ("late", "after 1 of 2")
-    assert expand(asked, memories, model=None, remaining_ms=lambda: 0.0).kept is None

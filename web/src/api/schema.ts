@@ -2173,7 +2173,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8kbn5dgf62gspx",
+         *       "id": "mem_1m8kecr8hye8ekcb",
          *       "team": "acme/core"
          *     }
          */
@@ -2973,7 +2973,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8kbnkw0ym4dew2",
+         *       "id": "req_1m8ked2wj55yyqv1",
          *       "decision": "accept"
          *     }
          */
@@ -3648,7 +3648,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8kbn7na3kfva6y"
+         *       "trace_id": "trc_1m8kectj0kdyqfrr"
          *     }
          */
         Feedback: {
@@ -3843,7 +3843,7 @@ export interface components {
          * @description Memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8kbn5dgf62gspx"
+         *         "mem_1m8kecr8hye8ekcb"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -4780,7 +4780,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-yna191r8",
+         *       "code": "ana-6wmbvajs",
          *       "name": "laptop"
          *     }
          */
@@ -5055,7 +5055,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8kbn672zyqhn4f"
+         *       "into": "mem_1m8kecrzvfb8y7tk"
          *     }
          */
         MergeInto: {
@@ -7253,7 +7253,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8kbn5dgf62gspx",
+         *       "id": "mem_1m8kecr8hye8ekcb",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8778,7 +8778,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8kbn5dgf62gspx"
+         *         "mem_1m8kecr8hye8ekcb"
          *       ]
          *     }
          */
@@ -9190,7 +9190,7 @@ export interface components {
          * Undo
          * @description Take back one change, or all that a session taught.
          * @example {
-         *       "id": "chg_1m8kbn6qr8er0kge"
+         *       "id": "chg_1m8kecsqx7y9a56s"
          *     }
          */
         Undo: {
@@ -9222,7 +9222,7 @@ export interface components {
          * Unshare
          * @description A memory whose file is to be removed.
          * @example {
-         *       "id": "mem_1m8kbn5dgf62gspx",
+         *       "id": "mem_1m8kecr8hye8ekcb",
          *       "cwd": "/work/shop"
          *     }
          */
@@ -9242,7 +9242,7 @@ export interface components {
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8kbn5dgf62gspx"
+         *       "id": "mem_1m8kecr8hye8ekcb"
          *     }
          */
         UnshareMemory: {
@@ -9361,7 +9361,7 @@ export interface components {
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8kbn5dgf62gspx",
+         *       "memory": "mem_1m8kecr8hye8ekcb",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9799,7 +9799,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8kbn5dgf62gspx",
+                     *             "id": "mem_1m8kecr8hye8ekcb",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9816,13 +9816,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946091911,
+                     *               "valid_from_ms": 1795948962036,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946091952,
-                     *             "updated_at_ms": 1795946091952,
+                     *             "created_at_ms": 1795948962065,
+                     *             "updated_at_ms": 1795948962065,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9864,11 +9864,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "a56513bfda21d5fdef34"
+                     *             "etag": "995e02bd893b44b211f9"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8kbn60gws4x7tf"
+                     *       "change_id": "chg_1m8kecrmz7anzjjv"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -9975,7 +9975,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8kbn672zyqhn4f",
+                     *           "id": "mem_1m8kecrzvfb8y7tk",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9992,13 +9992,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795946092755,
+                     *             "valid_from_ms": 1795948962788,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795946092770,
-                     *           "updated_at_ms": 1795946092770,
+                     *           "created_at_ms": 1795948962811,
+                     *           "updated_at_ms": 1795948962811,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10042,7 +10042,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "0ee40e699c0211f04ff9"
+                     *           "etag": "dab4014f9b246f338140"
                      *         }
                      *       ],
                      *       "limit": 2,
@@ -10102,7 +10102,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8kbn672zyqhn4f",
+                     *             "id": "mem_1m8kecrzvfb8y7tk",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10119,13 +10119,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946092755,
+                     *               "valid_from_ms": 1795948962788,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946092770,
-                     *             "updated_at_ms": 1795946092770,
+                     *             "created_at_ms": 1795948962811,
+                     *             "updated_at_ms": 1795948962811,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10169,7 +10169,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "0ee40e699c0211f04ff9"
+                     *             "etag": "dab4014f9b246f338140"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10199,7 +10199,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn5dgf62gspx
+                 * @example mem_1m8kecr8hye8ekcb
                  */
                 id: string;
             };
@@ -10216,7 +10216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8kbn5dgf62gspx",
+                     *         "id": "mem_1m8kecr8hye8ekcb",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10233,13 +10233,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795946091911,
+                     *           "valid_from_ms": 1795948962036,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795946091952,
-                     *         "updated_at_ms": 1795946091952,
+                     *         "created_at_ms": 1795948962065,
+                     *         "updated_at_ms": 1795948962065,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10281,7 +10281,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "a56513bfda21d5fdef34"
+                     *         "etag": "995e02bd893b44b211f9"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10316,7 +10316,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn5dgf62gspx
+                 * @example mem_1m8kecr8hye8ekcb
                  */
                 id: string;
             };
@@ -10338,7 +10338,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8kbn5dgf62gspx",
+                     *         "id": "mem_1m8kecr8hye8ekcb",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10355,13 +10355,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795946091911,
+                     *           "valid_from_ms": 1795948962036,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795946091952,
-                     *         "updated_at_ms": 1795946093041,
+                     *         "created_at_ms": 1795948962065,
+                     *         "updated_at_ms": 1795948963298,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10403,9 +10403,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "b8f8e75ee306926c0f44"
+                     *         "etag": "016b26e2d5003b066ac3"
                      *       },
-                     *       "change_id": "chg_1m8kbn6fjnqxba0b"
+                     *       "change_id": "chg_1m8kecsf4e60rxda"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10458,7 +10458,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn672zyqhn4f
+                 * @example mem_1m8kecrzvfb8y7tk
                  */
                 id: string;
             };
@@ -10475,7 +10475,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8kbn672zyqhn4f",
+                     *         "id": "mem_1m8kecrzvfb8y7tk",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10492,13 +10492,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795946092755,
+                     *           "valid_from_ms": 1795948962788,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795946092770,
-                     *         "updated_at_ms": 1795946093182,
+                     *         "created_at_ms": 1795948962811,
+                     *         "updated_at_ms": 1795948963479,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10544,9 +10544,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "6a6a6219f8545d1ef69c"
+                     *         "etag": "f1b5111fbb12de8b5314"
                      *       },
-                     *       "change_id": "chg_1m8kbn6qr8er0kge"
+                     *       "change_id": "chg_1m8kecsqx7y9a56s"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10589,7 +10589,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn5dgf62gspx
+                 * @example mem_1m8kecr8hye8ekcb
                  */
                 id: string;
             };
@@ -10611,7 +10611,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8kbn5dgf62gspx",
+                     *         "id": "mem_1m8kecr8hye8ekcb",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10628,13 +10628,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795946091911,
+                     *           "valid_from_ms": 1795948962036,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795946091952,
-                     *         "updated_at_ms": 1795946093013,
+                     *         "created_at_ms": 1795948962065,
+                     *         "updated_at_ms": 1795948963257,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10676,9 +10676,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "b64b8042dd9fb072962b"
+                     *         "etag": "bba0cf6300388e09bf49"
                      *       },
-                     *       "change_id": "chg_1m8kbn6ew8dqm1qc"
+                     *       "change_id": "chg_1m8kecse9fphw2yw"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10726,7 +10726,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn6fy78s8yst
+                 * @example mem_1m8kecsfvvzt3tzf
                  */
                 id: string;
             };
@@ -10753,7 +10753,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8kbn6gnznkpc4z",
+                     *             "id": "mem_1m8kecsgknhmjpqp",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10770,13 +10770,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946093077,
+                     *               "valid_from_ms": 1795948963347,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946093077,
-                     *             "updated_at_ms": 1795946093077,
+                     *             "created_at_ms": 1795948963347,
+                     *             "updated_at_ms": 1795948963347,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10820,15 +10820,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "ed22aecd32dd5d1e",
-                     *             "etag": "4d73beefc03580a0c917"
+                     *             "etag": "99351946f70ae8428fc4"
                      *           },
-                     *           "old_id": "mem_1m8kbn6fy78s8yst",
-                     *           "at_ms": 1795946093077,
+                     *           "old_id": "mem_1m8kecsfvvzt3tzf",
+                     *           "at_ms": 1795948963347,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8kbn6h7gvbqaby"
+                     *       "change_id": "chg_1m8kecshr675c4w5"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10882,7 +10882,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn6j6dembk6n
+                 * @example mem_1m8kecsjz7wq4j74
                  */
                 id: string;
             };
@@ -10906,10 +10906,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8kbn6j6dembk6n says the same, by review",
+                     *           "reason": "mem_1m8kecsjz7wq4j74 says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8kbn672zyqhn4f",
+                     *             "id": "mem_1m8kecrzvfb8y7tk",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10926,13 +10926,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946092755,
+                     *               "valid_from_ms": 1795948962788,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946092770,
-                     *             "updated_at_ms": 1795946093182,
+                     *             "created_at_ms": 1795948962811,
+                     *             "updated_at_ms": 1795948963479,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10978,15 +10978,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "6a6a6219f8545d1ef69c"
+                     *             "etag": "f1b5111fbb12de8b5314"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8kbn672zyqhn4f in review",
+                     *           "reason": "merged into mem_1m8kecrzvfb8y7tk in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8kbn6j6dembk6n",
+                     *             "id": "mem_1m8kecsjz7wq4j74",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11003,13 +11003,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946093124,
-                     *               "valid_to_ms": 1795946093183,
-                     *               "superseded_by": "mem_1m8kbn672zyqhn4f",
+                     *               "valid_from_ms": 1795948963422,
+                     *               "valid_to_ms": 1795948963479,
+                     *               "superseded_by": "mem_1m8kecrzvfb8y7tk",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946093126,
-                     *             "updated_at_ms": 1795946093183,
+                     *             "created_at_ms": 1795948963423,
+                     *             "updated_at_ms": 1795948963479,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11053,11 +11053,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "a60502610377fb6455b4"
+                     *             "etag": "b7c66a06e985c0543740"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8kbn6kzka8ta03"
+                     *       "change_id": "chg_1m8kecsmsxrpn9z0"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11105,7 +11105,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn5dgf62gspx
+                 * @example mem_1m8kecr8hye8ekcb
                  */
                 id: string;
             };
@@ -11123,7 +11123,7 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8kbn5dgf62gspx",
+                     *           "id": "mem_1m8kecr8hye8ekcb",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11140,13 +11140,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795946091911,
+                     *             "valid_from_ms": 1795948962036,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795946091952,
-                     *           "updated_at_ms": 1795946091952,
+                     *           "created_at_ms": 1795948962065,
+                     *           "updated_at_ms": 1795948962065,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11188,10 +11188,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "a56513bfda21d5fdef34"
+                     *           "etag": "995e02bd893b44b211f9"
                      *         },
                      *         {
-                     *           "id": "mem_1m8kbn5dgf62gspx",
+                     *           "id": "mem_1m8kecr8hye8ekcb",
                      *           "kind": "fact",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11208,13 +11208,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795946091911,
+                     *             "valid_from_ms": 1795948962036,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795946091952,
-                     *           "updated_at_ms": 1795946093013,
+                     *           "created_at_ms": 1795948962065,
+                     *           "updated_at_ms": 1795948963257,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11256,7 +11256,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "bd0c11895683366d",
-                     *           "etag": "b64b8042dd9fb072962b"
+                     *           "etag": "bba0cf6300388e09bf49"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11294,7 +11294,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn6fy78s8yst
+                 * @example mem_1m8kecsfvvzt3tzf
                  */
                 id: string;
             };
@@ -11312,15 +11312,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8kbn6gnznkpc4z",
-                     *           "target_id": "mem_1m8kbn6fy78s8yst",
+                     *           "source_id": "mem_1m8kecsgknhmjpqp",
+                     *           "target_id": "mem_1m8kecsfvvzt3tzf",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8kbn6gnznkpc4z",
+                     *           "id": "mem_1m8kecsgknhmjpqp",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11337,13 +11337,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795946093077,
+                     *             "valid_from_ms": 1795948963347,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795946093077,
-                     *           "updated_at_ms": 1795946093077,
+                     *           "created_at_ms": 1795948963347,
+                     *           "updated_at_ms": 1795948963347,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11387,7 +11387,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "4d73beefc03580a0c917"
+                     *           "etag": "99351946f70ae8428fc4"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11425,7 +11425,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn5dgf62gspx
+                 * @example mem_1m8kecr8hye8ekcb
                  */
                 id: string;
             };
@@ -11444,22 +11444,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795946094385,
+                     *           "at_ms": 1795948964554,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795946093630,
+                     *           "at_ms": 1795948963856,
                      *           "used": null
                      *         }
                      *       ],
@@ -11493,7 +11493,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn5dgf62gspx
+                 * @example mem_1m8kecr8hye8ekcb
                  */
                 id: string;
             };
@@ -11572,24 +11572,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8kbn6gnznkpc4z",
+                     *             "id": "mem_1m8kecsgknhmjpqp",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795946093077
+                     *             "created_at_ms": 1795948963347
                      *           },
                      *           {
-                     *             "id": "mem_1m8kbn672zyqhn4f",
+                     *             "id": "mem_1m8kecrzvfb8y7tk",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795946092770
+                     *             "created_at_ms": 1795948962811
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11662,12 +11662,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8kbn6qr8er0kge",
-                     *           "at_ms": 1795946093304,
+                     *           "change_id": "chg_1m8kecsqx7y9a56s",
+                     *           "at_ms": 1795948963581,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8kbn672zyqhn4f",
+                     *             "id": "mem_1m8kecrzvfb8y7tk",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11684,13 +11684,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946092755,
-                     *               "valid_to_ms": 1795946093303,
+                     *               "valid_from_ms": 1795948962788,
+                     *               "valid_to_ms": 1795948963580,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946092770,
-                     *             "updated_at_ms": 1795946093304,
+                     *             "created_at_ms": 1795948962811,
+                     *             "updated_at_ms": 1795948963581,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11736,10 +11736,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "6d6d2ebb3dbb5a06bb53"
+                     *             "etag": "390b23ada751e6a251f6"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8kbn672zyqhn4f",
+                     *             "id": "mem_1m8kecrzvfb8y7tk",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11756,13 +11756,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946092755,
+                     *               "valid_from_ms": 1795948962788,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946092770,
-                     *             "updated_at_ms": 1795946093182,
+                     *             "created_at_ms": 1795948962811,
+                     *             "updated_at_ms": 1795948963479,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11808,16 +11808,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "6a6a6219f8545d1ef69c"
+                     *             "etag": "f1b5111fbb12de8b5314"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8kbn6kzka8ta03",
-                     *           "at_ms": 1795946093183,
-                     *           "reason": "merged into mem_1m8kbn672zyqhn4f in review",
+                     *           "change_id": "chg_1m8kecsmsxrpn9z0",
+                     *           "at_ms": 1795948963481,
+                     *           "reason": "merged into mem_1m8kecrzvfb8y7tk in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8kbn6j6dembk6n",
+                     *             "id": "mem_1m8kecsjz7wq4j74",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11834,13 +11834,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946093124,
-                     *               "valid_to_ms": 1795946093183,
-                     *               "superseded_by": "mem_1m8kbn672zyqhn4f",
+                     *               "valid_from_ms": 1795948963422,
+                     *               "valid_to_ms": 1795948963479,
+                     *               "superseded_by": "mem_1m8kecrzvfb8y7tk",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946093126,
-                     *             "updated_at_ms": 1795946093183,
+                     *             "created_at_ms": 1795948963423,
+                     *             "updated_at_ms": 1795948963479,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11884,10 +11884,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "a60502610377fb6455b4"
+                     *             "etag": "b7c66a06e985c0543740"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8kbn6j6dembk6n",
+                     *             "id": "mem_1m8kecsjz7wq4j74",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11904,13 +11904,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946093124,
+                     *               "valid_from_ms": 1795948963422,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946093126,
-                     *             "updated_at_ms": 1795946093126,
+                     *             "created_at_ms": 1795948963423,
+                     *             "updated_at_ms": 1795948963423,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11954,11 +11954,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "fc24d501677439f58844"
+                     *             "etag": "c1b31192be0482a14415"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsImE4YzYyN2UxYWQ2ZDhjMzEyODZlMTJmZCJd"
+                     *       "next_cursor": "WzAsImZhNDhkMTA1YzJlODljNjVhNGQ1YjBkMSJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -12004,7 +12004,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8kbn6z197bwnaj",
+                     *           "id": "mem_1m8kecsxwpa52fgc",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -12083,7 +12083,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8kbn672zyqhn4f",
+                     *             "id": "mem_1m8kecrzvfb8y7tk",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12100,13 +12100,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946092755,
+                     *               "valid_from_ms": 1795948962788,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946092770,
-                     *             "updated_at_ms": 1795946093348,
+                     *             "created_at_ms": 1795948962811,
+                     *             "updated_at_ms": 1795948963651,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12152,11 +12152,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "1b5834aea67c1d3abd43"
+                     *             "etag": "92ce8612756e3848aa49"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8kbn6s4xmqe6pv"
+                     *       "change_id": "chg_1m8kecst4sqksmkt"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12247,7 +12247,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8kbn8eabj0jkxt",
+                     *             "id": "mem_1m8kecva4shz9acb",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12269,8 +12269,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946095050,
-                     *             "updated_at_ms": 1795946095050,
+                     *             "created_at_ms": 1795948965188,
+                     *             "updated_at_ms": 1795948965188,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12314,7 +12314,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "08fecec18cdf348bd6ae"
+                     *             "etag": "65c30020deadbb3d242b"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12323,7 +12323,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8kbn8cx3xhg36v",
+                     *             "id": "mem_1m8kecv8g221ttsg",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12345,8 +12345,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946095005,
-                     *             "updated_at_ms": 1795946095005,
+                     *             "created_at_ms": 1795948965136,
+                     *             "updated_at_ms": 1795948965136,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12390,7 +12390,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "f28bbbafc46a5825246f"
+                     *             "etag": "df3007be3ad3e0237104"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12468,7 +12468,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "decided": 1,
-                     *       "change_id": "chg_1m8kbn8gpqy14624"
+                     *       "change_id": "chg_1m8kecve4xpj5s5e"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -12519,7 +12519,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kbn8eabj0jkxt
+                 * @example mem_1m8kecva4shz9acb
                  */
                 id: string;
             };
@@ -12545,7 +12545,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8kbn8eabj0jkxt",
+                     *             "id": "mem_1m8kecva4shz9acb",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12567,8 +12567,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946095050,
-                     *             "updated_at_ms": 1795946095109,
+                     *             "created_at_ms": 1795948965188,
+                     *             "updated_at_ms": 1795948965282,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12612,11 +12612,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "ba0b1e8fdcf6809259aa"
+                     *             "etag": "9ce2a84cdca7caa257d3"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8kbn8g69815htt"
+                     *       "change_id": "chg_1m8kecvd398qvb5p"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12680,7 +12680,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795946091911,
+                     *             "first_seen_ms": 1795948962036,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12730,7 +12730,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-2223efa2e2",
+                     *         "id": "second-clone-0b424ae46e",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12749,7 +12749,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795946091911,
+                     *             "first_seen_ms": 1795948962036,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12801,7 +12801,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795946091911,
+                     *         "first_seen_ms": 1795948962036,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12859,7 +12859,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-2223efa2e2",
+                     *         "id": "second-clone-0b424ae46e",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12878,7 +12878,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/home/ana/second-clone",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795946091911,
+                     *             "first_seen_ms": 1795948962036,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12946,7 +12946,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795946091911,
+                     *         "first_seen_ms": 1795948962036,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12959,12 +12959,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-62gspx.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-e8ekcb.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13009,7 +13009,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795946091911,
+                     *         "first_seen_ms": 1795948962036,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13022,12 +13022,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-62gspx.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-e8ekcb.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13084,7 +13084,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795946091911,
+                     *         "first_seen_ms": 1795948962036,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13097,7 +13097,7 @@ export interface operations {
                      *       "joined": false,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-62gspx.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-e8ekcb.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
@@ -13155,12 +13155,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-62gspx.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-e8ekcb.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-29",
-                     *         "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *         "memory_id": "mem_1m8kecr8hye8ekcb",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13219,7 +13219,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-62gspx.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-e8ekcb.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
@@ -13438,7 +13438,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8kbn5dgf62gspx"
+                     *             "mem_1m8kecr8hye8ekcb"
                      *           ]
                      *         }
                      *       ]
@@ -13631,7 +13631,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795946105075,
+                     *           "added_at_ms": 1795948972163,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13640,7 +13640,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795946105919,
+                     *           "added_at_ms": 1795948972594,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13703,11 +13703,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795946105919,
+                     *           "added_at_ms": 1795948972594,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-ygrctbdm",
+                     *         "code": "bo-f6czjgn6",
                      *         "token": ""
                      *       }
                      *     }
@@ -13771,7 +13771,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795946105075,
+                     *           "added_at_ms": 1795948972163,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -13992,12 +13992,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795946106621,
+                     *           "added_at_ms": 1795948972851,
                      *           "joined": true,
-                     *           "until_ms": 1798538106621
+                     *           "until_ms": 1798540972851
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.t_dyV36QhcVT2Ff5FZN3frFABvWKiWCFVlecg9FiLCU"
+                     *         "token": "acme/ci.MHgcc9ZtYVfjmVvG3sMzlhcNY_dyld-nttCafTnAAMM"
                      *       }
                      *     }
                      */
@@ -14066,19 +14066,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795946109928,
+                     *           "at_ms": 1795948974815,
                      *           "principal": "ana",
-                     *           "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
+                     *           "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
                      *           "action": "unshared",
-                     *           "subject": "mem_dpawz91br692q5z9"
+                     *           "subject": "mem_e7dn965nvzj67b9y"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795946109110,
+                     *           "at_ms": 1795948974311,
                      *           "principal": "bo",
-                     *           "device": "c27e322f351c1cd4c3d80547f109f9770fa74d76490598a376036a817e077ed2",
+                     *           "device": "0f9cf74ce77faf28ad487f3ab2ffa7ee8fccf43afe64ff7c2f0979e34a79d763",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8kbnkw0ym4dew2"
+                     *           "subject": "req_1m8ked2wj55yyqv1"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14160,7 +14160,7 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_dpawz91br692q5z9",
+                     *               "id": "mem_e7dn965nvzj67b9y",
                      *               "statement": {
                      *                 "content": "Run `make lint` before every commit",
                      *                 "kind": "preference",
@@ -14171,7 +14171,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795946091911
+                     *                 "said_at_ms": 1795948962036
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14184,11 +14184,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8kbnkw0ym4dew2",
+                     *             "id": "req_1m8ked2wj55yyqv1",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795946106752,
+                     *             "created_at_ms": 1795948972946,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14197,7 +14197,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_dpawz91br692q5z9"
+                     *             "memory_id": "mem_e7dn965nvzj67b9y"
                      *           }
                      *         ]
                      *       }
@@ -14253,11 +14253,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8kbnkw0ym4dew2",
+                     *           "id": "req_1m8ked2wj55yyqv1",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795946106752,
+                     *           "created_at_ms": 1795948972946,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -14269,7 +14269,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795946091911
+                     *             "said_at_ms": 1795948962036
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14333,11 +14333,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8kbnkw0ym4dew2",
+                     *         "id": "req_1m8ked2wj55yyqv1",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795946106752,
+                     *         "created_at_ms": 1795948972946,
                      *         "state": "waiting",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
@@ -14349,7 +14349,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795946091911
+                     *           "said_at_ms": 1795948962036
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14415,11 +14415,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8kbnkw0ym4dew2",
+                     *         "id": "req_1m8ked2wj55yyqv1",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795946106752,
+                     *         "created_at_ms": 1795948972946,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14428,7 +14428,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_dpawz91br692q5z9"
+                     *         "memory_id": "mem_e7dn965nvzj67b9y"
                      *       }
                      *     }
                      */
@@ -14495,7 +14495,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_dpawz91br692q5z9",
+                     *         "id": "mem_e7dn965nvzj67b9y",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
                      *           "kind": "preference",
@@ -14506,7 +14506,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795946091911
+                     *           "said_at_ms": 1795948962036
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14569,11 +14569,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
+                     *         "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795946102537,
+                     *         "synced_at_ms": 1795948970488,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14612,11 +14612,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
+                     *         "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795946103331,
+                     *         "synced_at_ms": 1795948971051,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14688,8 +14688,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
-                     *         "phrase": "8j54s 94rzz y0sxd zttqm hyb7b 7xnr2 aag73 qs3r2"
+                     *         "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
+                     *         "phrase": "rc2gv z1ejt fc3cr 2v94x 15m40 cb78r xz1sp f6e83"
                      *       }
                      *     }
                      */
@@ -14893,7 +14893,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-s7rafqn6"
+                     *       "code": "ana-5awe0fvj"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14943,19 +14943,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
+                     *           "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795946101473,
-                     *           "seen_at_ms": 1795946103242,
+                     *           "created_at_ms": 1795948969892,
+                     *           "seen_at_ms": 1795948971002,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "5f2ec5105f3f70675eca3bdeb49740c44de3ca9b9b24e54a2e2b8380db4ecd37",
+                     *           "device": "8a7566edf3edd567864f4162602ba110de5f2126c4e4fd5ad68d078ccd103788",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795946103888,
-                     *           "seen_at_ms": 1795946104469,
+                     *           "created_at_ms": 1795948971534,
+                     *           "seen_at_ms": 1795948971851,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -15006,20 +15006,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "452fcd783d2504249a1024126c00199486e29f55fc7b04bc1b83949aa67c399d",
+                     *           "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795946101473,
-                     *           "seen_at_ms": 1795946113797,
+                     *           "created_at_ms": 1795948969892,
+                     *           "seen_at_ms": 1795948976618,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "5f2ec5105f3f70675eca3bdeb49740c44de3ca9b9b24e54a2e2b8380db4ecd37",
+                     *           "device": "8a7566edf3edd567864f4162602ba110de5f2126c4e4fd5ad68d078ccd103788",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795946103888,
-                     *           "seen_at_ms": 1795946104469,
-                     *           "revoked_at_ms": 1795946114605,
+                     *           "created_at_ms": 1795948971534,
+                     *           "seen_at_ms": 1795948971851,
+                     *           "revoked_at_ms": 1795948977110,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15081,20 +15081,20 @@ export interface operations {
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8kbn672zyqhn4f f1efd5c10485 -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8kecrzvfb8y7tk f1efd5c10485 -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8kbn8kcgrcxv2z 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8kbn8eabj0jkxt 92dd783c8297 -->
-                     *     - The billing port is 9090. <!-- mem_1m8kbn6gnznkpc4z ed22aecd32dd -->
+                     *     - Amounts are integer cents <!-- mem_1m8kecvh5bjwfv9n 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8kecva4shz9acb 92dd783c8297 -->
+                     *     - The billing port is 9090. <!-- mem_1m8kecsgknhmjpqp ed22aecd32dd -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit <!-- mem_1m8kbn5dgf62gspx c30b9ad7b69a -->
-                     *     - From now on always write tests first <!-- mem_1m8kbn8sz4av8b4a cae78799c76d -->
+                     *     - Run `make lint` before every commit <!-- mem_1m8kecr8hye8ekcb c30b9ad7b69a -->
+                     *     - From now on always write tests first <!-- mem_1m8kecvsfgjykx9y cae78799c76d -->
                      *
-                     *     <!-- tacit entries: mem_1m8kbn672zyqhn4f mem_1m8kbn8kcgrcxv2z mem_1m8kbn8eabj0jkxt mem_1m8kbn6gnznkpc4z mem_1m8kbn5dgf62gspx mem_1m8kbn8sz4av8b4a -->
+                     *     <!-- tacit entries: mem_1m8kecrzvfb8y7tk mem_1m8kecvh5bjwfv9n mem_1m8kecva4shz9acb mem_1m8kecsgknhmjpqp mem_1m8kecr8hye8ekcb mem_1m8kecvsfgjykx9y -->
                      */
                     "text/plain": string;
                 };
@@ -15184,7 +15184,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8kbn8bx1r99jcg",
+                     *           "memory_id": "mem_1m8kecv7hz3j5drp",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15358,7 +15358,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "memory_ids": [
-                     *           "mem_1m8kbn5dgf62gspx"
+                     *           "mem_1m8kecr8hye8ekcb"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15366,7 +15366,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8kbn5dgf62gspx",
+                     *           "id": "mem_1m8kecr8hye8ekcb",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -15383,13 +15383,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795946091911,
+                     *             "valid_from_ms": 1795948962036,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795946091952,
-                     *           "updated_at_ms": 1795946093041,
+                     *           "created_at_ms": 1795948962065,
+                     *           "updated_at_ms": 1795948963298,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -15431,7 +15431,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "b8f8e75ee306926c0f44",
+                     *           "etag": "016b26e2d5003b066ac3",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 15,
                      *           "shortened": false,
@@ -15450,12 +15450,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8kbn7na3kfva6y",
+                     *         "id": "trc_1m8kectj0kdyqfrr",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795946094244,
+                     *         "at_ms": 1795948964414,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15503,7 +15503,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.066,
+                     *             "took_ms": 0.071,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15523,7 +15523,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 7.042,
+                     *             "took_ms": 2.018,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15553,7 +15553,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *             "memory_id": "mem_1m8kecr8hye8ekcb",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -15574,7 +15574,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8kbn6gnznkpc4z",
+                     *             "memory_id": "mem_1m8kecsgknhmjpqp",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15593,13 +15593,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8kbn5dgf62gspx"
+                     *           "mem_1m8kecr8hye8ekcb"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 32.169,
+                     *         "took_ms": 26.766,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -15682,9 +15682,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8kbn5dgf62gspx [preference] Run `make lint` before every commit. (user, 2026-11-29)",
+                     *       "text": "- mem_1m8kecr8hye8ekcb [preference] Run `make lint` before every commit. (user, 2026-11-29)",
                      *       "ids": [
-                     *         "mem_1m8kbn5dgf62gspx"
+                     *         "mem_1m8kecr8hye8ekcb"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -15726,7 +15726,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8kbn5dgf62gspx",
+                     *         "id": "mem_1m8kecr8hye8ekcb",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -15743,13 +15743,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795946091911,
+                     *           "valid_from_ms": 1795948962036,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795946091952,
-                     *         "updated_at_ms": 1795946093041,
+                     *         "created_at_ms": 1795948962065,
+                     *         "updated_at_ms": 1795948963298,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -15791,7 +15791,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "b8f8e75ee306926c0f44"
+                     *         "etag": "016b26e2d5003b066ac3"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -15906,7 +15906,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [],
-                     *         "latency_ms": 20
+                     *         "latency_ms": 37
                      *       },
                      *       "failure": null
                      *     }
@@ -15972,8 +15972,8 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-29)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 85,
                      *         "memory_ids": [
-                     *           "mem_1m8kbn672zyqhn4f",
-                     *           "mem_1m8kbn6gnznkpc4z"
+                     *           "mem_1m8kecrzvfb8y7tk",
+                     *           "mem_1m8kecsgknhmjpqp"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -16041,16 +16041,16 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8kbn7shg2n75j4",
+                     *           "id": "trc_1m8kectpazpstdb6",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "on_demand",
-                     *           "at_ms": 1795946094385,
+                     *           "at_ms": 1795948964554,
                      *           "preset": "focused",
-                     *           "text": "memory_get mem_1m8kbn5dgf62gspx",
+                     *           "text": "memory_get mem_1m8kecr8hye8ekcb",
                      *           "injected": [
-                     *             "mem_1m8kbn5dgf62gspx"
+                     *             "mem_1m8kecr8hye8ekcb"
                      *           ],
                      *           "candidates": 1,
                      *           "silence": "",
@@ -16063,17 +16063,17 @@ export interface operations {
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8kbn71z6bxe116",
+                     *           "id": "trc_1m8kect0vhgznaw9",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795946093630,
+                     *           "at_ms": 1795948963856,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8kbn672zyqhn4f",
-                     *             "mem_1m8kbn6gnznkpc4z"
+                     *             "mem_1m8kecrzvfb8y7tk",
+                     *             "mem_1m8kecsgknhmjpqp"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16081,7 +16081,7 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 85,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 84.626,
+                     *           "took_ms": 53.103,
                      *           "threshold": 0,
                      *           "best_relevance": 0.7575333524469359
                      *         }
@@ -16139,12 +16139,12 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8kbn77295h2khg",
+                     *           "id": "trc_1m8kect3sr26x1q6",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795946093720,
+                     *           "at_ms": 1795948963917,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
@@ -16193,7 +16193,7 @@ export interface operations {
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.454,
+                     *               "took_ms": 0.334,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16213,7 +16213,7 @@ export interface operations {
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 73.887,
+                     *               "took_ms": 44.294,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16243,7 +16243,7 @@ export interface operations {
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *               "memory_id": "mem_1m8kecr8hye8ekcb",
                      *               "kind": "preference",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
@@ -16264,7 +16264,7 @@ export interface operations {
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8kbn672zyqhn4f",
+                     *               "memory_id": "mem_1m8kecrzvfb8y7tk",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
@@ -16287,7 +16287,7 @@ export interface operations {
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 190.045,
+                     *           "took_ms": 147.81,
                      *           "project_id": "shop-73774d71f4",
                      *           "asked": {
                      *             "text": "Fix the rounding of discounts, then commit.",
@@ -16355,8 +16355,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8kbn7na3kfva6y
-                     *     data: {"id": "trc_1m8kbn7na3kfva6y", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8kectj0kdyqfrr
+                     *     data: {"id": "trc_1m8kectj0kdyqfrr", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16376,7 +16376,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8kbn7na3kfva6y
+                 * @example trc_1m8kectj0kdyqfrr
                  */
                 id: string;
             };
@@ -16393,12 +16393,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8kbn7na3kfva6y",
+                     *         "id": "trc_1m8kectj0kdyqfrr",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795946094244,
+                     *         "at_ms": 1795948964414,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -16446,7 +16446,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.066,
+                     *             "took_ms": 0.071,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16466,7 +16466,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 7.042,
+                     *             "took_ms": 2.018,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16496,7 +16496,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *             "memory_id": "mem_1m8kecr8hye8ekcb",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -16517,7 +16517,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8kbn6gnznkpc4z",
+                     *             "memory_id": "mem_1m8kecsgknhmjpqp",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -16536,13 +16536,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8kbn5dgf62gspx"
+                     *           "mem_1m8kecr8hye8ekcb"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 32.169,
+                     *         "took_ms": 26.766,
                      *         "project_id": "shop-73774d71f4",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -16613,7 +16613,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8kbn7na3kfva6y
+                 * @example trc_1m8kectj0kdyqfrr
                  */
                 id: string;
             };
@@ -16630,19 +16630,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "replayed": {
-                     *         "trace_id": "trc_1m8kbn7na3kfva6y",
+                     *         "trace_id": "trc_1m8kectj0kdyqfrr",
                      *         "surface": "prompt",
-                     *         "at_ms": 1795946094244,
+                     *         "at_ms": 1795948964414,
                      *         "text": "commit the fix",
                      *         "threshold": 0.4,
                      *         "was": 0.25,
                      *         "before": [
-                     *           "mem_1m8kbn5dgf62gspx"
+                     *           "mem_1m8kecr8hye8ekcb"
                      *         ],
                      *         "after": [],
                      *         "added": [],
                      *         "gone": [
-                     *           "mem_1m8kbn5dgf62gspx"
+                     *           "mem_1m8kecr8hye8ekcb"
                      *         ],
                      *         "unsure": [],
                      *         "shadow": false
@@ -16676,7 +16676,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8kbn7na3kfva6y
+                 * @example trc_1m8kectj0kdyqfrr
                  */
                 id: string;
             };
@@ -16698,15 +16698,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8kbn7na3kfva6y",
-                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *           "trace_id": "trc_1m8kectj0kdyqfrr",
+                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795946094244,
-                     *           "at_ms": 1795946094882
+                     *           "trace_at_ms": 1795948964414,
+                     *           "at_ms": 1795948965001
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16760,15 +16760,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8kbn7na3kfva6y",
-                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *           "trace_id": "trc_1m8kectj0kdyqfrr",
+                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795946094244,
-                     *           "at_ms": 1795946094893
+                     *           "trace_at_ms": 1795948964414,
+                     *           "at_ms": 1795948965028
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16919,9 +16919,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795946093534,
-                     *         "updated_at_ms": 1795946093534,
-                     *         "memory_id": "mem_1m8kbn6z197bwnaj",
+                     *         "created_at_ms": 1795948963770,
+                     *         "updated_at_ms": 1795948963770,
+                     *         "memory_id": "mem_1m8kecsxwpa52fgc",
                      *         "score": null
                      *       }
                      *     }
@@ -16967,9 +16967,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795946093534,
-                     *         "updated_at_ms": 1795946093534,
-                     *         "memory_id": "mem_1m8kbn6z197bwnaj",
+                     *         "created_at_ms": 1795948963770,
+                     *         "updated_at_ms": 1795948963770,
+                     *         "memory_id": "mem_1m8kecsxwpa52fgc",
                      *         "score": null
                      *       }
                      *     }
@@ -17067,9 +17067,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795946093534,
-                     *           "updated_at_ms": 1795946093534,
-                     *           "memory_id": "mem_1m8kbn6z197bwnaj",
+                     *           "created_at_ms": 1795948963770,
+                     *           "updated_at_ms": 1795948963770,
+                     *           "memory_id": "mem_1m8kecsxwpa52fgc",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -17175,8 +17175,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795946094410,
-                     *           "last_signal_at_ms": 1795946094410,
+                     *           "started_at_ms": 1795948964571,
+                     *           "last_signal_at_ms": 1795948964571,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17195,8 +17195,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795946093622,
-                     *           "last_signal_at_ms": 1795946094012,
+                     *           "started_at_ms": 1795948963849,
+                     *           "last_signal_at_ms": 1795948964245,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17259,8 +17259,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795946093622,
-                     *           "last_signal_at_ms": 1795946094012,
+                     *           "started_at_ms": 1795948963849,
+                     *           "last_signal_at_ms": 1795948964245,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17271,20 +17271,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795946093630,
+                     *             "at_ms": 1795948963856,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8kbn71z6bxe116",
+                     *                 "id": "trc_1m8kect0vhgznaw9",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795946093630,
+                     *                 "at_ms": 1795948963856,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8kbn672zyqhn4f",
-                     *                   "mem_1m8kbn6gnznkpc4z"
+                     *                   "mem_1m8kecrzvfb8y7tk",
+                     *                   "mem_1m8kecsgknhmjpqp"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -17292,7 +17292,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 85,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 84.626,
+                     *                 "took_ms": 53.103,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.7575333524469359
                      *               }
@@ -17300,22 +17300,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8kbn6gnznkpc4z",
+                     *                 "memory_id": "mem_1m8kecsgknhmjpqp",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795946093630,
+                     *                 "at_ms": 1795948963856,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8kbn672zyqhn4f",
+                     *                 "memory_id": "mem_1m8kecrzvfb8y7tk",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795946093630,
+                     *                 "at_ms": 1795948963856,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17323,15 +17323,15 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795946093720,
+                     *             "at_ms": 1795948963917,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8kbn77295h2khg",
+                     *                 "id": "trc_1m8kect3sr26x1q6",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795946093720,
+                     *                 "at_ms": 1795948963917,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
@@ -17341,17 +17341,17 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 190.045,
+                     *                 "took_ms": 147.81,
                      *                 "threshold": 0.25,
                      *                 "best_relevance": 0.1576
                      *               },
                      *               {
-                     *                 "id": "trc_1m8kbn7cp9w16p1f",
+                     *                 "id": "trc_1m8kecta3q04x1rv",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795946093918,
+                     *                 "at_ms": 1795948964076,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -17361,7 +17361,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 93.68,
+                     *                 "took_ms": 149.683,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -17369,12 +17369,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *                 "memory_id": "mem_1m8kecr8hye8ekcb",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795946094385,
+                     *                 "at_ms": 1795948964554,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17504,7 +17504,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8kbn8sz4av8b4a",
+                     *               "id": "mem_1m8kecvsfgjykx9y",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -17526,8 +17526,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795946095423,
-                     *               "updated_at_ms": 1795946095423,
+                     *               "created_at_ms": 1795948965679,
+                     *               "updated_at_ms": 1795948965679,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -17568,7 +17568,7 @@ export interface operations {
                      *               "branch": null,
                      *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "46b9358bff156d04d6f9"
+                     *               "etag": "62c18c8ae92575d4922a"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17713,22 +17713,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795946094385,
+                     *           "at_ms": 1795948964554,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8kbn5dgf62gspx",
+                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795946093630,
+                     *           "at_ms": 1795948963856,
                      *           "used": null
                      *         }
                      *       ],
@@ -17787,10 +17787,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8kbn5dgf62gspx",
+                     *           "reason": "says the same as mem_1m8kecr8hye8ekcb",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8kbn5dgf62gspx",
+                     *             "id": "mem_1m8kecr8hye8ekcb",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
@@ -17807,13 +17807,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946091911,
+                     *               "valid_from_ms": 1795948962036,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946091952,
-                     *             "updated_at_ms": 1795946095200,
+                     *             "created_at_ms": 1795948962065,
+                     *             "updated_at_ms": 1795948965397,
                      *             "importance": 0.9,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17857,7 +17857,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "db84e6ce0952f4d9a2af"
+                     *             "etag": "c4398e2493d72c0d7d8d"
                      *           }
                      *         },
                      *         {
@@ -17865,7 +17865,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8kbn8kcgrcxv2z",
+                     *             "id": "mem_1m8kecvh5bjwfv9n",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17882,13 +17882,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795946095160,
+                     *               "valid_from_ms": 1795948965339,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795946095212,
-                     *             "updated_at_ms": 1795946095212,
+                     *             "created_at_ms": 1795948965413,
+                     *             "updated_at_ms": 1795948965413,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17932,7 +17932,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "e098eacccf6e192c2f07"
+                     *             "etag": "7ba04c2a004f9abe4477"
                      *           }
                      *         }
                      *       ]
@@ -18000,8 +18000,8 @@ export interface operations {
                      *         {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 530,
-                     *           "modified_ms": 1795946095328,
+                     *           "size_bytes": 510,
+                     *           "modified_ms": 1795948965527,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -18983,10 +18983,6 @@ export interface operations {
                      *               "least": 0.1,
                      *               "candidates": 8
                      *             },
-                     *             "sparse": {
-                     *               "provider": "off",
-                     *               "model": ""
-                     *             },
                      *             "anticipate": {
                      *               "provider": "off",
                      *               "model": "",
@@ -19189,10 +19185,6 @@ export interface operations {
                      *             "model": "",
                      *             "least": 0.1,
                      *             "candidates": 8
-                     *           },
-                     *           "sparse": {
-                     *             "provider": "off",
-                     *             "model": ""
                      *           },
                      *           "anticipate": {
                      *             "provider": "off",
@@ -19403,10 +19395,6 @@ export interface operations {
                      *             "least": 0.1,
                      *             "candidates": 8
                      *           },
-                     *           "sparse": {
-                     *             "provider": "off",
-                     *             "model": ""
-                     *           },
                      *           "anticipate": {
                      *             "provider": "off",
                      *             "model": "",
@@ -19478,7 +19466,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2500848,
+                     *         "size_bytes": 2533808,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -19560,7 +19548,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2500848,
+                     *         "size_bytes": 2533808,
                      *         "schema_version": 1
                      *       },
                      *       "counters": {}
@@ -19739,7 +19727,7 @@ export interface operations {
                      * @example {
                      *       "series": {
                      *         "since_ms": 1793318400000,
-                     *         "until_ms": 1795946098922,
+                     *         "until_ms": 1795948968478,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
@@ -19773,9 +19761,9 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 93.68,
-                     *             "p95_ms": 93.68,
-                     *             "p99_ms": 93.68
+                     *             "p50_ms": 149.683,
+                     *             "p95_ms": 149.683,
+                     *             "p99_ms": 149.683
                      *           },
                      *           {
                      *             "surface": "on_demand",
@@ -19817,7 +19805,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795946095032,
+                     *             "at_ms": 1795948965163,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19825,7 +19813,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795946095063,
+                     *             "at_ms": 1795948965212,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -20002,7 +19990,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 376832,
-                     *           "at_ms": 1795946115198
+                     *           "at_ms": 1795948977446
                      *         }
                      *       ]
                      *     }
@@ -20148,8 +20136,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795946099476,
-                     *           "ended_ms": 1795946099482,
+                     *           "began_ms": 1795948968699,
+                     *           "ended_ms": 1795948968704,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -20194,7 +20182,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795946099476,
+                     *         "began_ms": 1795948968699,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",

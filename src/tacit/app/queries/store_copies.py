@@ -48,7 +48,6 @@ class TrialStore:
             store=self._store,
             embedder=parts.embedder,
             reranker=parts.reranker,
-            sparse=parts.sparse,
         )
         self._pipeline = RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
 

@@ -1,6 +1,6 @@
 """Second-stage models of the user's own, and what picks them from the settings. All of them are optional.
 
-In: the reranker or sparse section of the settings. Out: a `Reranker` that loads its model when it is first needed, or None.
+In: the reranker's section of the settings. Out: a `Reranker` that loads its model when it is first needed, or None.
 Never downloads anything. Never reads the environment, but for the installed packages where one of them provides the model.
 """
 
@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import cast
 
 from tacit.config.plugins import RERANKERS
-from tacit.config.settings import RerankerSettings, SparseSettings
+from tacit.config.settings import RerankerSettings
 from tacit.ports.models import Reranker, RerankerFactory
 from tacit.providers.reranking.fake import FakeReranker
 
 __all__ = ["FakeReranker", "make_reranker"]
 
 
-def make_reranker(
-    settings: RerankerSettings | SparseSettings, *, redact: Callable[[str], str] = str
-) -> Reranker | None:
-    """The model that `settings` name: a cross-encoder, or a sparse encoder where they are of that section; None when it is off.
+def make_reranker(settings: RerankerSettings, *, redact: Callable[[str], str] = str) -> Reranker | None:
+    """The model that `settings` name; None when it is off.
 
     `redact` is applied to every question that goes to another package's code; stored texts are redacted already.
 
@@ -34,7 +32,9 @@ def make_reranker(
         case "fake":
             return FakeReranker()
         case "onnx":
-            return _in_folder(settings)(Path(settings.model).expanduser())
+            from tacit.providers.reranking.cross_encoder import CrossEncoder  # noqa: PLC0415 - loads only its own
+
+            return CrossEncoder(Path(settings.model).expanduser())
         case name:
             make = cast("RerankerFactory", RERANKERS.load(name))
             return _RedactedReranker(make(settings), redact)
@@ -60,13 +60,3 @@ class _RedactedReranker:
     def score(self, text: str, other: str) -> float:
         """See the port."""
         return self._inner.score(self._redact(text), other)
-
-
-def _in_folder(settings: RerankerSettings | SparseSettings) -> Callable[[Path], Reranker]:
-    if isinstance(settings, RerankerSettings):
-        from tacit.providers.reranking.cross_encoder import CrossEncoder  # noqa: PLC0415 - loads only its own
-
-        return CrossEncoder
-    from tacit.providers.reranking.splade import Splade  # noqa: PLC0415
-
-    return Splade

@@ -7,21 +7,18 @@
 Source: Lavrenko and Croft, Relevance-based language models, SIGIR 2001; interpolated as in Abdul-Jaleel et al., UMass at
 TREC 2004 (RM3, weight 0.5); the memories are scored by BM25 (k1 = 1.2, b = 0.75) with the expanded words' weights, as a
 share of the most it could be. Feedback memories are the eight best of the lexical space. idf = ln(1 + (N - n + 0.5) / (n + 0.5))
-over the short list. Where a sparse encoder (SPLADE) is installed, its scores take the place of these.
+over the short list.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
-from tacit.recall.second_stage import expand
 from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space
-from tacit.recall.stage import Outcome, Tools
 from tacit.text.stemming import stem_list
 
 LOW, HIGH = SPACE_THRESHOLDS["expanded"]
@@ -60,19 +57,9 @@ def expand_query(query_stems: Sequence[str], model: Mapping[str, float]) -> dict
     return dict(mixed)
 
 
-def read(
-    tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
-) -> Outcome[Shortlist]:
-    """The short list with the scores of the sparse encoder, where one is installed and has the time."""
-    scored = expand(query, shortlist.memories, model=tools.sparse, remaining_ms=remaining_ms)
-    return Outcome(kept=replace(shortlist, sparse=scored.kept), losses=scored.losses)
-
-
 def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     """Score of every memory of the short list that holds an expanded word, by memory id."""
     query_stems = stem_list(query.text)
-    if shortlist.sparse is not None:
-        return {name: value for name, value in shortlist.sparse.items() if value > 0}
     documents = {memory.id: stem_list(memory.content) for memory in shortlist.memories}
     documents = {name: document for name, document in documents.items() if document}
     if not query_stems or not documents:
@@ -116,6 +103,5 @@ SPACE = Space(
     topic_weight=1.0,
     high=HIGH,
     low=LOW,
-    read=read,
     measure=measure,
 )

@@ -229,10 +229,6 @@ class TestExpanded:
         short = Shortlist(memories=(memory("linter", id="m1"),))
         assert expanded.measure(query("linter"), short) == pytest.approx({"m1": 1 / 2.2})
 
-    def test_a_sparse_encoder_takes_its_place(self):
-        short = Shortlist(memories=(memory(id="m1"),), sparse={"m1": 0.7, "m2": 0.0})
-        assert expanded.measure(query("linter"), short) == {"m1": 0.7}
-
 
 class TestAgreement:
     def test_sums_the_topic_weights_of_spaces_that_reach_high(self):
