@@ -113,6 +113,7 @@ def test_only_config_reads_the_environment():
 
 
 ENVIRONMENT_READERS: dict[str, str] = {
+    "src/tacit/cli/terminal/pager.py": "sets the options of `less` for the program that it starts; reads none",
     "src/tacit/system/git.py": "git runs in the environment of this process, without the variables that steer git",
     "src/tacit/daemon/__main__.py": "sets a variable of pydantic before that is imported; reads none",
 }
