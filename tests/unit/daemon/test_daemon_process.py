@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from e2e.drivers.machine import wait_for
-from loopback import connect
 from tacit.app.wiring import open_engine
 from tacit.client.daemon_facts import ask_health, read_facts
 from tacit.config.home import Home
@@ -176,18 +175,6 @@ def test_the_api_answers_and_its_problems_are_errors_here(place):
         place.client.request("GET", "/v1/memories/mem_nothing")
     with pytest.raises(InvalidInput):
         place.client.request("POST", "/v1/remember", {"content": ""})
-
-
-def test_a_field_of_the_first_release_works_with_a_warning_in_the_header_and_in_the_log(place):
-    place.hook(START)
-    body = json.dumps({"content": "The billing port is 8080.", "tier": "user"}).encode()
-    with connect(place.home) as line:
-        head = f"POST /v1/remember HTTP/1.1\r\nHost: tacit\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        line.sendall(head.encode() + b"Connection: close\r\n\r\n" + body)
-        reply = b"".join(iter(lambda: line.recv(65536), b"")).decode()
-    assert reply.startswith("HTTP/1.1 201")
-    assert 'warning: 299 tacit "`tier` follows from who asks now' in reply.lower()
-    wait_for(lambda: "POST /v1/remember: `tier`" in place.home.log_file.read_text())
 
 
 def test_it_leaves_when_nobody_asks_for_long(place):
