@@ -396,7 +396,6 @@ _NOTE_TEXTS: dict[NoteCause, Callable[[Note], str]] = {
     NoteCause.MEMORIES_NOT_READ: lambda note: (
         f"the embedding model does not read {note.detail}: {note.count} memories are compared by shared words only"
     ),
-    NoteCause.NOTHING_COMING: lambda note: f"nothing is coming: {note.chance:.2f}",
 }
 _DECIDER_TEXTS: dict[Decider, str] = {
     Decider.LOCAL: "the gate",

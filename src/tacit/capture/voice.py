@@ -114,10 +114,17 @@ _COLON = lazy_regex(r"[:\uff1a]\s*$")
 _PLAIN_WORD = lazy_regex(
     r"[(\"'\u201c\u201e]*[^\W\d_]+(?:['\u2019-][^\W\d_]+)*[)\"'\u201d\u201c.,;:!?\u2026]*|[-\u2013\u2014]"
 )
-_FIRST_PERSON = lazy_regex(
-    r"\b(?:i|i['\u2019](?:m|d|ve|ll)|my|me|we|our|us|ich|mein\w*|mir|mich|wir|unser\w*|uns|je|j['\u2019]\w+|mon|ma|mes|moi|nous|notre|nos)\b",
+_SPEAKS_OF_SELF = lazy_regex(
+    r"\b(?:i|i['\u2019](?:m|d|ve|ll)|my|me|ich|mein\w*|mir|mich|je|j['\u2019]\w+|mon|ma|mes|moi)\b",
     re.IGNORECASE,
 )
+"""The first person singular. Programs say "we recommend", but not "on my machine"."""
+_OUTPUT = lazy_regex(
+    r"\b(?:outputs?|logs?|crash(?:es)?|errors?|exceptions?|panics?|traces?|tracebacks?|tests?|builds?|runs?|ci|pipeline|console|terminal|i got|we got"
+    r"|ausgabe|fehler(?:meldung)?|absturz|sortie|erreur|plantage)\b",
+    re.IGNORECASE,
+)
+"""Names what a program prints."""
 BULLET = lazy_regex(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 
 _ORDER = lazy_regex(
@@ -235,27 +242,34 @@ def printed_lines(text: str) -> frozenset[int]:
     """The numbers of the lines of `text` that a program printed, such as a log or a stack trace.
 
     A paragraph counts if at least half of its lines are indented or hold at least a third of words with digits or symbols in them.
-    A paragraph behind it counts as well, unless it speaks in the first person.
+    A paragraph behind it counts as well, unless it speaks in the first person singular.
     """
     printed: set[int] = set()
     goes_on = False
     for first, last in _paragraphs_of(lines := text.split("\n")):
         paragraph = lines[first:last]
         by_program = 2 * sum(map(_looks_printed, paragraph)) >= len(paragraph)
-        goes_on = by_program or (goes_on and not any(map(_FIRST_PERSON.search, paragraph)))
+        goes_on = by_program or (goes_on and not any(map(_SPEAKS_OF_SELF.search, paragraph)))
         if goes_on:
             printed.update(range(first, last))
     return frozenset(printed)
 
 
 def introduces_printed(sentence: str, text: str) -> bool:
-    """Whether a sentence of `text` ends in a colon and what a program printed stands behind it."""
+    """Whether a sentence of `text` announces what a program printed, and that stands behind it."""
     lines, printed = text.split("\n"), printed_lines(text)
-    return _COLON.search(sentence) is not None and any(
+    return _announces_output(sentence) and any(
         bool(line.strip())
         and (sentence.endswith(line.strip()) or line.rstrip().endswith(sentence))
         and _next_line(lines, number) in printed
         for number, line in enumerate(lines)
+    )
+
+
+def _announces_output(line: str) -> bool:
+    """Whether a line that ends in a colon names what a program printed, not what somebody says or a text to work on."""
+    return bool(_COLON.search(line) and _OUTPUT.search(line)) and not (
+        reports_others(line) or _REWORDS.search(line) or _ABOUT_TEXT.search(line) or _POINTS_AT.search(line)
     )
 
 
@@ -429,7 +443,7 @@ def _announced(lines: list[str]) -> set[int]:
                 if _WORK_LEAD.match(line) and BULLET.match(lines[following]):
                     until = "list"
                 else:
-                    until = "printed" if following in printed else "end"
+                    until = "printed" if following in printed and _announces_output(line) else "end"
     return announced
 
 

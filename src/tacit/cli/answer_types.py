@@ -94,7 +94,6 @@ NoteCause = Literal[
     "judge_no_time",
     "not_read",
     "memories_not_read",
-    "nothing_coming",
 ]
 
 
@@ -303,7 +302,6 @@ class Note(TypedDict):
     detail: str
     count: int
     of: int | None
-    chance: float
     took_ms: float
 
 

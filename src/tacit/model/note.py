@@ -65,8 +65,6 @@ class NoteCause(StrEnum):
     """The embedder does not read the language of the query; `detail`: the language."""
     MEMORIES_NOT_READ = "memories_not_read"
     """It does not read the language of some memories; `detail`: the language; `count`: memories of the list."""
-    NOTHING_COMING = "nothing_coming"
-    """`chance`: that no action follows, 0-1. Only recalls that earlier versions recorded have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +73,7 @@ class Note:
 
     Attributes:
         cause: of a closed set.
-        detail, count, of, chance: see the cause.
+        detail, count, of: see the cause.
         took_ms: milliseconds.
     """
 
@@ -83,5 +81,4 @@ class Note:
     detail: str = ""
     count: int = 0
     of: int | None = None
-    chance: float = 0.0
     took_ms: float = 0.0

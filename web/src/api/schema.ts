@@ -2173,7 +2173,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8kecr8hye8ekcb",
+         *       "id": "mem_1m8khk4n6tthymps",
          *       "team": "acme/core"
          *     }
          */
@@ -2973,7 +2973,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8ked2wj55yyqv1",
+         *       "id": "req_1m8khkmh0c45vm4q",
          *       "decision": "accept"
          *     }
          */
@@ -3648,7 +3648,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8kectj0kdyqfrr"
+         *       "trace_id": "trc_1m8khk7c07c9edm7"
          *     }
          */
         Feedback: {
@@ -3843,7 +3843,7 @@ export interface components {
          * @description Memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8kecr8hye8ekcb"
+         *         "mem_1m8khk4n6tthymps"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -4780,7 +4780,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-6wmbvajs",
+         *       "code": "ana-1b7zy8ba",
          *       "name": "laptop"
          *     }
          */
@@ -5055,7 +5055,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8kecrzvfb8y7tk"
+         *       "into": "mem_1m8khk5d58a2s5fe"
          *     }
          */
         MergeInto: {
@@ -5355,7 +5355,7 @@ export interface components {
          *
          *     Attributes:
          *         cause: of a closed set.
-         *         detail, count, of, chance: see the cause.
+         *         detail, count, of: see the cause.
          *         took_ms: milliseconds.
          */
         Note: {
@@ -5376,11 +5376,6 @@ export interface components {
              */
             of: number | null;
             /**
-             * Chance
-             * @default 0
-             */
-            chance: number;
-            /**
              * Took Ms
              * @default 0
              */
@@ -5391,7 +5386,7 @@ export interface components {
          * @description What a stage or the reading of a signal noted. What the fields of `Note` hold is said beside each cause.
          * @enum {string}
          */
-        NoteCause: "surface" | "proposal_read" | "short_prompt_enriched" | "nothing_asked" | "space_asked" | "kinds_asked" | "listed" | "ordered_by_need" | "whole_store" | "indexed" | "shortened" | "no_person" | "refused" | "nothing_proposed" | "small_talk" | "no_action" | "no_clear_words" | "accepts_proposal" | "error_pasted" | "says" | "denies" | "call" | "command" | "armed" | "judged" | "judge_late" | "judge_failed" | "judge_paused" | "judge_over_budget" | "judge_no_list" | "judge_busy" | "judge_no_time" | "not_read" | "memories_not_read" | "nothing_coming";
+        NoteCause: "surface" | "proposal_read" | "short_prompt_enriched" | "nothing_asked" | "space_asked" | "kinds_asked" | "listed" | "ordered_by_need" | "whole_store" | "indexed" | "shortened" | "no_person" | "refused" | "nothing_proposed" | "small_talk" | "no_action" | "no_clear_words" | "accepts_proposal" | "error_pasted" | "says" | "denies" | "call" | "command" | "armed" | "judged" | "judge_late" | "judge_failed" | "judge_paused" | "judge_over_budget" | "judge_no_list" | "judge_busy" | "judge_no_time" | "not_read" | "memories_not_read";
         /**
          * OfTeam
          * @description A team on the server.
@@ -7253,7 +7248,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8kecr8hye8ekcb",
+         *       "id": "mem_1m8khk4n6tthymps",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8778,7 +8773,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8kecr8hye8ekcb"
+         *         "mem_1m8khk4n6tthymps"
          *       ]
          *     }
          */
@@ -9190,7 +9185,7 @@ export interface components {
          * Undo
          * @description Take back one change, or all that a session taught.
          * @example {
-         *       "id": "chg_1m8kecsqx7y9a56s"
+         *       "id": "chg_1m8khk60ywm40gv0"
          *     }
          */
         Undo: {
@@ -9222,7 +9217,7 @@ export interface components {
          * Unshare
          * @description A memory whose file is to be removed.
          * @example {
-         *       "id": "mem_1m8kecr8hye8ekcb",
+         *       "id": "mem_1m8khk4n6tthymps",
          *       "cwd": "/work/shop"
          *     }
          */
@@ -9242,7 +9237,7 @@ export interface components {
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8kecr8hye8ekcb"
+         *       "id": "mem_1m8khk4n6tthymps"
          *     }
          */
         UnshareMemory: {
@@ -9361,7 +9356,7 @@ export interface components {
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8kecr8hye8ekcb",
+         *       "memory": "mem_1m8khk4n6tthymps",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9799,7 +9794,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8kecr8hye8ekcb",
+                     *             "id": "mem_1m8khk4n6tthymps",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9816,13 +9811,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948962036,
+                     *               "valid_from_ms": 1795952317058,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948962065,
-                     *             "updated_at_ms": 1795948962065,
+                     *             "created_at_ms": 1795952317094,
+                     *             "updated_at_ms": 1795952317094,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9864,11 +9859,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "995e02bd893b44b211f9"
+                     *             "etag": "acffd9c0e3ba56c5fc69"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8kecrmz7anzjjv"
+                     *       "change_id": "chg_1m8khk54gh3nfys5"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -9975,7 +9970,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8kecrzvfb8y7tk",
+                     *           "id": "mem_1m8khk5d58a2s5fe",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9992,13 +9987,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795948962788,
+                     *             "valid_from_ms": 1795952317848,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795948962811,
-                     *           "updated_at_ms": 1795948962811,
+                     *           "created_at_ms": 1795952317861,
+                     *           "updated_at_ms": 1795952317861,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10042,7 +10037,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "dab4014f9b246f338140"
+                     *           "etag": "3c6394b32396b22bd931"
                      *         }
                      *       ],
                      *       "limit": 2,
@@ -10102,7 +10097,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8kecrzvfb8y7tk",
+                     *             "id": "mem_1m8khk5d58a2s5fe",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10119,13 +10114,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948962788,
+                     *               "valid_from_ms": 1795952317848,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948962811,
-                     *             "updated_at_ms": 1795948962811,
+                     *             "created_at_ms": 1795952317861,
+                     *             "updated_at_ms": 1795952317861,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10169,7 +10164,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "dab4014f9b246f338140"
+                     *             "etag": "3c6394b32396b22bd931"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10199,7 +10194,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecr8hye8ekcb
+                 * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
             };
@@ -10216,7 +10211,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8kecr8hye8ekcb",
+                     *         "id": "mem_1m8khk4n6tthymps",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10233,13 +10228,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795948962036,
+                     *           "valid_from_ms": 1795952317058,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795948962065,
-                     *         "updated_at_ms": 1795948962065,
+                     *         "created_at_ms": 1795952317094,
+                     *         "updated_at_ms": 1795952317094,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10281,7 +10276,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "995e02bd893b44b211f9"
+                     *         "etag": "acffd9c0e3ba56c5fc69"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10316,7 +10311,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecr8hye8ekcb
+                 * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
             };
@@ -10338,7 +10333,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8kecr8hye8ekcb",
+                     *         "id": "mem_1m8khk4n6tthymps",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10355,13 +10350,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795948962036,
+                     *           "valid_from_ms": 1795952317058,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795948962065,
-                     *         "updated_at_ms": 1795948963298,
+                     *         "created_at_ms": 1795952317094,
+                     *         "updated_at_ms": 1795952318153,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10403,9 +10398,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "016b26e2d5003b066ac3"
+                     *         "etag": "bd8fdff103abf671419b"
                      *       },
-                     *       "change_id": "chg_1m8kecsf4e60rxda"
+                     *       "change_id": "chg_1m8khk5pah0cr4fx"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10458,7 +10453,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecrzvfb8y7tk
+                 * @example mem_1m8khk5d58a2s5fe
                  */
                 id: string;
             };
@@ -10475,7 +10470,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8kecrzvfb8y7tk",
+                     *         "id": "mem_1m8khk5d58a2s5fe",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10492,13 +10487,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795948962788,
+                     *           "valid_from_ms": 1795952317848,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795948962811,
-                     *         "updated_at_ms": 1795948963479,
+                     *         "created_at_ms": 1795952317861,
+                     *         "updated_at_ms": 1795952318393,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10544,9 +10539,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "f1b5111fbb12de8b5314"
+                     *         "etag": "19d9a6e90f7aecaa8cf1"
                      *       },
-                     *       "change_id": "chg_1m8kecsqx7y9a56s"
+                     *       "change_id": "chg_1m8khk60ywm40gv0"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10589,7 +10584,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecr8hye8ekcb
+                 * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
             };
@@ -10611,7 +10606,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8kecr8hye8ekcb",
+                     *         "id": "mem_1m8khk4n6tthymps",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10628,13 +10623,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795948962036,
+                     *           "valid_from_ms": 1795952317058,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795948962065,
-                     *         "updated_at_ms": 1795948963257,
+                     *         "created_at_ms": 1795952317094,
+                     *         "updated_at_ms": 1795952318134,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10676,9 +10671,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "bba0cf6300388e09bf49"
+                     *         "etag": "77448e2fb391535a24d4"
                      *       },
-                     *       "change_id": "chg_1m8kecse9fphw2yw"
+                     *       "change_id": "chg_1m8khk5nvgrnmsg8"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10726,7 +10721,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecsfvvzt3tzf
+                 * @example mem_1m8khk5pp080ynxk
                  */
                 id: string;
             };
@@ -10753,7 +10748,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8kecsgknhmjpqp",
+                     *             "id": "mem_1m8khk5r7akpqb2e",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10770,13 +10765,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948963347,
+                     *               "valid_from_ms": 1795952318215,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948963347,
-                     *             "updated_at_ms": 1795948963347,
+                     *             "created_at_ms": 1795952318215,
+                     *             "updated_at_ms": 1795952318215,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10820,15 +10815,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "ed22aecd32dd5d1e",
-                     *             "etag": "99351946f70ae8428fc4"
+                     *             "etag": "eef305b54e333084d430"
                      *           },
-                     *           "old_id": "mem_1m8kecsfvvzt3tzf",
-                     *           "at_ms": 1795948963347,
+                     *           "old_id": "mem_1m8khk5pp080ynxk",
+                     *           "at_ms": 1795952318215,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8kecshr675c4w5"
+                     *       "change_id": "chg_1m8khk5spgq09c1w"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10882,7 +10877,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecsjz7wq4j74
+                 * @example mem_1m8khk5w9nrsp2f1
                  */
                 id: string;
             };
@@ -10906,10 +10901,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8kecsjz7wq4j74 says the same, by review",
+                     *           "reason": "mem_1m8khk5w9nrsp2f1 says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8kecrzvfb8y7tk",
+                     *             "id": "mem_1m8khk5d58a2s5fe",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10926,13 +10921,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948962788,
+                     *               "valid_from_ms": 1795952317848,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948962811,
-                     *             "updated_at_ms": 1795948963479,
+                     *             "created_at_ms": 1795952317861,
+                     *             "updated_at_ms": 1795952318393,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10978,15 +10973,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "f1b5111fbb12de8b5314"
+                     *             "etag": "19d9a6e90f7aecaa8cf1"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8kecrzvfb8y7tk in review",
+                     *           "reason": "merged into mem_1m8khk5d58a2s5fe in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8kecsjz7wq4j74",
+                     *             "id": "mem_1m8khk5w9nrsp2f1",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11003,13 +10998,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948963422,
-                     *               "valid_to_ms": 1795948963479,
-                     *               "superseded_by": "mem_1m8kecrzvfb8y7tk",
+                     *               "valid_from_ms": 1795952318344,
+                     *               "valid_to_ms": 1795952318393,
+                     *               "superseded_by": "mem_1m8khk5d58a2s5fe",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948963423,
-                     *             "updated_at_ms": 1795948963479,
+                     *             "created_at_ms": 1795952318345,
+                     *             "updated_at_ms": 1795952318393,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11053,11 +11048,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "b7c66a06e985c0543740"
+                     *             "etag": "020756c3d08fcf36fc49"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8kecsmsxrpn9z0"
+                     *       "change_id": "chg_1m8khk5xtk1bmvyx"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11105,7 +11100,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecr8hye8ekcb
+                 * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
             };
@@ -11123,7 +11118,7 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8kecr8hye8ekcb",
+                     *           "id": "mem_1m8khk4n6tthymps",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11140,13 +11135,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795948962036,
+                     *             "valid_from_ms": 1795952317058,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795948962065,
-                     *           "updated_at_ms": 1795948962065,
+                     *           "created_at_ms": 1795952317094,
+                     *           "updated_at_ms": 1795952317094,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11188,10 +11183,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "995e02bd893b44b211f9"
+                     *           "etag": "acffd9c0e3ba56c5fc69"
                      *         },
                      *         {
-                     *           "id": "mem_1m8kecr8hye8ekcb",
+                     *           "id": "mem_1m8khk4n6tthymps",
                      *           "kind": "fact",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11208,13 +11203,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795948962036,
+                     *             "valid_from_ms": 1795952317058,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795948962065,
-                     *           "updated_at_ms": 1795948963257,
+                     *           "created_at_ms": 1795952317094,
+                     *           "updated_at_ms": 1795952318134,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11256,7 +11251,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "bd0c11895683366d",
-                     *           "etag": "bba0cf6300388e09bf49"
+                     *           "etag": "77448e2fb391535a24d4"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11294,7 +11289,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecsfvvzt3tzf
+                 * @example mem_1m8khk5pp080ynxk
                  */
                 id: string;
             };
@@ -11312,15 +11307,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8kecsgknhmjpqp",
-                     *           "target_id": "mem_1m8kecsfvvzt3tzf",
+                     *           "source_id": "mem_1m8khk5r7akpqb2e",
+                     *           "target_id": "mem_1m8khk5pp080ynxk",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8kecsgknhmjpqp",
+                     *           "id": "mem_1m8khk5r7akpqb2e",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11337,13 +11332,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795948963347,
+                     *             "valid_from_ms": 1795952318215,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795948963347,
-                     *           "updated_at_ms": 1795948963347,
+                     *           "created_at_ms": 1795952318215,
+                     *           "updated_at_ms": 1795952318215,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11387,7 +11382,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "99351946f70ae8428fc4"
+                     *           "etag": "eef305b54e333084d430"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11425,7 +11420,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecr8hye8ekcb
+                 * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
             };
@@ -11444,22 +11439,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *           "memory_id": "mem_1m8khk4n6tthymps",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795948964554,
+                     *           "at_ms": 1795952320010,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *           "memory_id": "mem_1m8khk4n6tthymps",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795948963856,
+                     *           "at_ms": 1795952318747,
                      *           "used": null
                      *         }
                      *       ],
@@ -11493,7 +11488,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecr8hye8ekcb
+                 * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
             };
@@ -11572,24 +11567,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8kecsgknhmjpqp",
+                     *             "id": "mem_1m8khk5r7akpqb2e",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795948963347
+                     *             "created_at_ms": 1795952318215
                      *           },
                      *           {
-                     *             "id": "mem_1m8kecrzvfb8y7tk",
+                     *             "id": "mem_1m8khk5d58a2s5fe",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795948962811
+                     *             "created_at_ms": 1795952317861
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11662,12 +11657,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8kecsqx7y9a56s",
-                     *           "at_ms": 1795948963581,
+                     *           "change_id": "chg_1m8khk60ywm40gv0",
+                     *           "at_ms": 1795952318494,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8kecrzvfb8y7tk",
+                     *             "id": "mem_1m8khk5d58a2s5fe",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11684,13 +11679,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948962788,
-                     *               "valid_to_ms": 1795948963580,
+                     *               "valid_from_ms": 1795952317848,
+                     *               "valid_to_ms": 1795952318492,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948962811,
-                     *             "updated_at_ms": 1795948963581,
+                     *             "created_at_ms": 1795952317861,
+                     *             "updated_at_ms": 1795952318494,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11736,10 +11731,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "390b23ada751e6a251f6"
+                     *             "etag": "25b9e98fac850a66d5a5"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8kecrzvfb8y7tk",
+                     *             "id": "mem_1m8khk5d58a2s5fe",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11756,13 +11751,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948962788,
+                     *               "valid_from_ms": 1795952317848,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948962811,
-                     *             "updated_at_ms": 1795948963479,
+                     *             "created_at_ms": 1795952317861,
+                     *             "updated_at_ms": 1795952318393,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11808,16 +11803,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "f1b5111fbb12de8b5314"
+                     *             "etag": "19d9a6e90f7aecaa8cf1"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8kecsmsxrpn9z0",
-                     *           "at_ms": 1795948963481,
-                     *           "reason": "merged into mem_1m8kecrzvfb8y7tk in review",
+                     *           "change_id": "chg_1m8khk5xtk1bmvyx",
+                     *           "at_ms": 1795952318394,
+                     *           "reason": "merged into mem_1m8khk5d58a2s5fe in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8kecsjz7wq4j74",
+                     *             "id": "mem_1m8khk5w9nrsp2f1",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11834,13 +11829,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948963422,
-                     *               "valid_to_ms": 1795948963479,
-                     *               "superseded_by": "mem_1m8kecrzvfb8y7tk",
+                     *               "valid_from_ms": 1795952318344,
+                     *               "valid_to_ms": 1795952318393,
+                     *               "superseded_by": "mem_1m8khk5d58a2s5fe",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948963423,
-                     *             "updated_at_ms": 1795948963479,
+                     *             "created_at_ms": 1795952318345,
+                     *             "updated_at_ms": 1795952318393,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11884,10 +11879,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "b7c66a06e985c0543740"
+                     *             "etag": "020756c3d08fcf36fc49"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8kecsjz7wq4j74",
+                     *             "id": "mem_1m8khk5w9nrsp2f1",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11904,13 +11899,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948963422,
+                     *               "valid_from_ms": 1795952318344,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948963423,
-                     *             "updated_at_ms": 1795948963423,
+                     *             "created_at_ms": 1795952318345,
+                     *             "updated_at_ms": 1795952318345,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11954,11 +11949,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "c1b31192be0482a14415"
+                     *             "etag": "4f6a6ace5e4a547bc760"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsImZhNDhkMTA1YzJlODljNjVhNGQ1YjBkMSJd"
+                     *       "next_cursor": "WzAsIjk3N2MyYWZiNTdkYWYyODg1YjhiZDc4ZSJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -12004,7 +11999,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8kecsxwpa52fgc",
+                     *           "id": "mem_1m8khk64jastws3z",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -12083,7 +12078,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8kecrzvfb8y7tk",
+                     *             "id": "mem_1m8khk5d58a2s5fe",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12100,13 +12095,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948962788,
+                     *               "valid_from_ms": 1795952317848,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948962811,
-                     *             "updated_at_ms": 1795948963651,
+                     *             "created_at_ms": 1795952317861,
+                     *             "updated_at_ms": 1795952318543,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12152,11 +12147,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "92ce8612756e3848aa49"
+                     *             "etag": "208f26fdf033e1984ed6"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8kecst4sqksmkt"
+                     *       "change_id": "chg_1m8khk62f2y3rrva"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12247,7 +12242,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8kecva4shz9acb",
+                     *             "id": "mem_1m8khk885ms9pt2v",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12269,8 +12264,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948965188,
-                     *             "updated_at_ms": 1795948965188,
+                     *             "created_at_ms": 1795952320773,
+                     *             "updated_at_ms": 1795952320773,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12314,7 +12309,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "65c30020deadbb3d242b"
+                     *             "etag": "8768657e22bb6ebb1d3d"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12323,7 +12318,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8kecv8g221ttsg",
+                     *             "id": "mem_1m8khk87andegjxr",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12345,8 +12340,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948965136,
-                     *             "updated_at_ms": 1795948965136,
+                     *             "created_at_ms": 1795952320746,
+                     *             "updated_at_ms": 1795952320746,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12390,7 +12385,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "df3007be3ad3e0237104"
+                     *             "etag": "bf80dd50ad4ee2da6fa9"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12468,7 +12463,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "decided": 1,
-                     *       "change_id": "chg_1m8kecve4xpj5s5e"
+                     *       "change_id": "chg_1m8khk8a1martcf6"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -12519,7 +12514,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example mem_1m8kecva4shz9acb
+                 * @example mem_1m8khk885ms9pt2v
                  */
                 id: string;
             };
@@ -12545,7 +12540,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8kecva4shz9acb",
+                     *             "id": "mem_1m8khk885ms9pt2v",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12567,8 +12562,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948965188,
-                     *             "updated_at_ms": 1795948965282,
+                     *             "created_at_ms": 1795952320773,
+                     *             "updated_at_ms": 1795952320818,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12612,11 +12607,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "9ce2a84cdca7caa257d3"
+                     *             "etag": "d6d4c5d364369ee362e1"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8kecvd398qvb5p"
+                     *       "change_id": "chg_1m8khk89ks2jbjp4"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12680,7 +12675,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795948962036,
+                     *             "first_seen_ms": 1795952317057,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12730,7 +12725,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-0b424ae46e",
+                     *         "id": "second-clone-0bcf7b5516",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12749,7 +12744,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795948962036,
+                     *             "first_seen_ms": 1795952317057,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12801,7 +12796,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795948962036,
+                     *         "first_seen_ms": 1795952317057,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12859,7 +12854,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-0b424ae46e",
+                     *         "id": "second-clone-0bcf7b5516",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12878,7 +12873,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/home/ana/second-clone",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795948962036,
+                     *             "first_seen_ms": 1795952317057,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12946,7 +12941,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795948962036,
+                     *         "first_seen_ms": 1795952317057,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12959,12 +12954,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-e8ekcb.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-thymps.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *           "memory_id": "mem_1m8khk4n6tthymps",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13009,7 +13004,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795948962036,
+                     *         "first_seen_ms": 1795952317057,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13022,12 +13017,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-e8ekcb.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-thymps.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *           "memory_id": "mem_1m8khk4n6tthymps",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13084,7 +13079,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795948962036,
+                     *         "first_seen_ms": 1795952317057,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13097,7 +13092,7 @@ export interface operations {
                      *       "joined": false,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-e8ekcb.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-thymps.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
@@ -13155,12 +13150,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-e8ekcb.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-thymps.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-29",
-                     *         "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *         "memory_id": "mem_1m8khk4n6tthymps",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13219,7 +13214,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-e8ekcb.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-thymps.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
@@ -13438,7 +13433,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8kecr8hye8ekcb"
+                     *             "mem_1m8khk4n6tthymps"
                      *           ]
                      *         }
                      *       ]
@@ -13631,7 +13626,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795948972163,
+                     *           "added_at_ms": 1795952331484,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13640,7 +13635,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795948972594,
+                     *           "added_at_ms": 1795952332606,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13703,11 +13698,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795948972594,
+                     *           "added_at_ms": 1795952332606,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-f6czjgn6",
+                     *         "code": "bo-k3nb8w83",
                      *         "token": ""
                      *       }
                      *     }
@@ -13771,7 +13766,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795948972163,
+                     *           "added_at_ms": 1795952331484,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -13992,12 +13987,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795948972851,
+                     *           "added_at_ms": 1795952333183,
                      *           "joined": true,
-                     *           "until_ms": 1798540972851
+                     *           "until_ms": 1798544333183
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.MHgcc9ZtYVfjmVvG3sMzlhcNY_dyld-nttCafTnAAMM"
+                     *         "token": "acme/ci.Q8XZJFJcy313GbffhJfCtUf8LR79OhzgOU0g-clNzX8"
                      *       }
                      *     }
                      */
@@ -14066,19 +14061,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795948974815,
+                     *           "at_ms": 1795952336778,
                      *           "principal": "ana",
-                     *           "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
+                     *           "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
                      *           "action": "unshared",
-                     *           "subject": "mem_e7dn965nvzj67b9y"
+                     *           "subject": "mem_myvhx45ct86szwma"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795948974311,
+                     *           "at_ms": 1795952335968,
                      *           "principal": "bo",
-                     *           "device": "0f9cf74ce77faf28ad487f3ab2ffa7ee8fccf43afe64ff7c2f0979e34a79d763",
+                     *           "device": "a26205f388aef15de3cb01c0af293a1d8616ce12e9f49c8f84ec1afa65b4a490",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8ked2wj55yyqv1"
+                     *           "subject": "req_1m8khkmh0c45vm4q"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14160,7 +14155,7 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_e7dn965nvzj67b9y",
+                     *               "id": "mem_myvhx45ct86szwma",
                      *               "statement": {
                      *                 "content": "Run `make lint` before every commit",
                      *                 "kind": "preference",
@@ -14171,7 +14166,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795948962036
+                     *                 "said_at_ms": 1795952317058
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14184,11 +14179,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8ked2wj55yyqv1",
+                     *             "id": "req_1m8khkmh0c45vm4q",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795948972946,
+                     *             "created_at_ms": 1795952333344,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14197,7 +14192,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_e7dn965nvzj67b9y"
+                     *             "memory_id": "mem_myvhx45ct86szwma"
                      *           }
                      *         ]
                      *       }
@@ -14253,11 +14248,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8ked2wj55yyqv1",
+                     *           "id": "req_1m8khkmh0c45vm4q",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795948972946,
+                     *           "created_at_ms": 1795952333344,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -14269,7 +14264,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795948962036
+                     *             "said_at_ms": 1795952317058
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14333,11 +14328,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8ked2wj55yyqv1",
+                     *         "id": "req_1m8khkmh0c45vm4q",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795948972946,
+                     *         "created_at_ms": 1795952333344,
                      *         "state": "waiting",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
@@ -14349,7 +14344,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795948962036
+                     *           "said_at_ms": 1795952317058
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14415,11 +14410,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8ked2wj55yyqv1",
+                     *         "id": "req_1m8khkmh0c45vm4q",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795948972946,
+                     *         "created_at_ms": 1795952333344,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14428,7 +14423,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_e7dn965nvzj67b9y"
+                     *         "memory_id": "mem_myvhx45ct86szwma"
                      *       }
                      *     }
                      */
@@ -14495,7 +14490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_e7dn965nvzj67b9y",
+                     *         "id": "mem_myvhx45ct86szwma",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
                      *           "kind": "preference",
@@ -14506,7 +14501,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795948962036
+                     *           "said_at_ms": 1795952317058
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14569,11 +14564,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
+                     *         "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795948970488,
+                     *         "synced_at_ms": 1795952329052,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14612,11 +14607,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
+                     *         "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795948971051,
+                     *         "synced_at_ms": 1795952329631,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14688,8 +14683,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
-                     *         "phrase": "rc2gv z1ejt fc3cr 2v94x 15m40 cb78r xz1sp f6e83"
+                     *         "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
+                     *         "phrase": "t51et rh29t rbd5d 5hnbh z4ws7 h1q9x 4cb22 m79ew"
                      *       }
                      *     }
                      */
@@ -14893,7 +14888,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-5awe0fvj"
+                     *       "code": "ana-hdqqzgr8"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14943,19 +14938,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
+                     *           "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795948969892,
-                     *           "seen_at_ms": 1795948971002,
+                     *           "created_at_ms": 1795952327967,
+                     *           "seen_at_ms": 1795952329591,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "8a7566edf3edd567864f4162602ba110de5f2126c4e4fd5ad68d078ccd103788",
+                     *           "device": "99534014e0b23db05216f35fc171ecaad19564b0f837ef41b3c89fbd1571f218",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795948971534,
-                     *           "seen_at_ms": 1795948971851,
+                     *           "created_at_ms": 1795952330315,
+                     *           "seen_at_ms": 1795952330995,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -15006,20 +15001,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "bdf2736b38d199dbf9ef24eab42c541bd4fcc891a718f06b3567ac1601041c90",
+                     *           "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795948969892,
-                     *           "seen_at_ms": 1795948976618,
+                     *           "created_at_ms": 1795952327967,
+                     *           "seen_at_ms": 1795952339779,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "8a7566edf3edd567864f4162602ba110de5f2126c4e4fd5ad68d078ccd103788",
+                     *           "device": "99534014e0b23db05216f35fc171ecaad19564b0f837ef41b3c89fbd1571f218",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795948971534,
-                     *           "seen_at_ms": 1795948971851,
-                     *           "revoked_at_ms": 1795948977110,
+                     *           "created_at_ms": 1795952330315,
+                     *           "seen_at_ms": 1795952330995,
+                     *           "revoked_at_ms": 1795952339979,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15081,20 +15076,20 @@ export interface operations {
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8kecrzvfb8y7tk f1efd5c10485 -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8khk5d58a2s5fe f1efd5c10485 -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8kecvh5bjwfv9n 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8kecva4shz9acb 92dd783c8297 -->
-                     *     - The billing port is 9090. <!-- mem_1m8kecsgknhmjpqp ed22aecd32dd -->
+                     *     - Amounts are integer cents <!-- mem_1m8khk8gg5sbh3fp 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8khk885ms9pt2v 92dd783c8297 -->
+                     *     - The billing port is 9090. <!-- mem_1m8khk5r7akpqb2e ed22aecd32dd -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit <!-- mem_1m8kecr8hye8ekcb c30b9ad7b69a -->
-                     *     - From now on always write tests first <!-- mem_1m8kecvsfgjykx9y cae78799c76d -->
+                     *     - Run `make lint` before every commit <!-- mem_1m8khk4n6tthymps c30b9ad7b69a -->
+                     *     - From now on always write tests first <!-- mem_1m8khk8zqehm5nk7 cae78799c76d -->
                      *
-                     *     <!-- tacit entries: mem_1m8kecrzvfb8y7tk mem_1m8kecvh5bjwfv9n mem_1m8kecva4shz9acb mem_1m8kecsgknhmjpqp mem_1m8kecr8hye8ekcb mem_1m8kecvsfgjykx9y -->
+                     *     <!-- tacit entries: mem_1m8khk5d58a2s5fe mem_1m8khk8gg5sbh3fp mem_1m8khk885ms9pt2v mem_1m8khk5r7akpqb2e mem_1m8khk4n6tthymps mem_1m8khk8zqehm5nk7 -->
                      */
                     "text/plain": string;
                 };
@@ -15184,7 +15179,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8kecv7hz3j5drp",
+                     *           "memory_id": "mem_1m8khk85x79p3mvf",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15358,7 +15353,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "memory_ids": [
-                     *           "mem_1m8kecr8hye8ekcb"
+                     *           "mem_1m8khk4n6tthymps"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15366,7 +15361,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8kecr8hye8ekcb",
+                     *           "id": "mem_1m8khk4n6tthymps",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -15383,13 +15378,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795948962036,
+                     *             "valid_from_ms": 1795952317058,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795948962065,
-                     *           "updated_at_ms": 1795948963298,
+                     *           "created_at_ms": 1795952317094,
+                     *           "updated_at_ms": 1795952318153,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -15431,7 +15426,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "016b26e2d5003b066ac3",
+                     *           "etag": "bd8fdff103abf671419b",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 15,
                      *           "shortened": false,
@@ -15450,12 +15445,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8kectj0kdyqfrr",
+                     *         "id": "trc_1m8khk7c07c9edm7",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795948964414,
+                     *         "at_ms": 1795952319870,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15483,7 +15478,6 @@ export interface operations {
                      *               "detail": "commit",
                      *               "count": 0,
                      *               "of": null,
-                     *               "chance": 0,
                      *               "took_ms": 0
                      *             },
                      *             {
@@ -15491,7 +15485,6 @@ export interface operations {
                      *               "detail": "fix",
                      *               "count": 0,
                      *               "of": null,
-                     *               "chance": 0,
                      *               "took_ms": 0
                      *             }
                      *           ],
@@ -15503,7 +15496,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.071,
+                     *             "took_ms": 0.063,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15513,7 +15506,6 @@ export interface operations {
                      *                 "detail": "prompt",
                      *                 "count": 0,
                      *                 "of": null,
-                     *                 "chance": 0,
                      *                 "took_ms": 0
                      *               }
                      *             ],
@@ -15523,7 +15515,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 2.018,
+                     *             "took_ms": 1.96,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15533,7 +15525,6 @@ export interface operations {
                      *                 "detail": "commit",
                      *                 "count": 0,
                      *                 "of": null,
-                     *                 "chance": 0,
                      *                 "took_ms": 0
                      *               },
                      *               {
@@ -15541,7 +15532,6 @@ export interface operations {
                      *                 "detail": "fix",
                      *                 "count": 0,
                      *                 "of": null,
-                     *                 "chance": 0,
                      *                 "took_ms": 0
                      *               }
                      *             ],
@@ -15553,7 +15543,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *             "memory_id": "mem_1m8khk4n6tthymps",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -15574,7 +15564,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8kecsgknhmjpqp",
+                     *             "memory_id": "mem_1m8khk5r7akpqb2e",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15593,13 +15583,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8kecr8hye8ekcb"
+                     *           "mem_1m8khk4n6tthymps"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 26.766,
+                     *         "took_ms": 11.019,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -15682,9 +15672,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8kecr8hye8ekcb [preference] Run `make lint` before every commit. (user, 2026-11-29)",
+                     *       "text": "- mem_1m8khk4n6tthymps [preference] Run `make lint` before every commit. (user, 2026-11-29)",
                      *       "ids": [
-                     *         "mem_1m8kecr8hye8ekcb"
+                     *         "mem_1m8khk4n6tthymps"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -15726,7 +15716,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8kecr8hye8ekcb",
+                     *         "id": "mem_1m8khk4n6tthymps",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -15743,13 +15733,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795948962036,
+                     *           "valid_from_ms": 1795952317058,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795948962065,
-                     *         "updated_at_ms": 1795948963298,
+                     *         "created_at_ms": 1795952317094,
+                     *         "updated_at_ms": 1795952318153,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -15791,7 +15781,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "016b26e2d5003b066ac3"
+                     *         "etag": "bd8fdff103abf671419b"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -15906,7 +15896,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [],
-                     *         "latency_ms": 37
+                     *         "latency_ms": 14
                      *       },
                      *       "failure": null
                      *     }
@@ -15972,8 +15962,8 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-29)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 85,
                      *         "memory_ids": [
-                     *           "mem_1m8kecrzvfb8y7tk",
-                     *           "mem_1m8kecsgknhmjpqp"
+                     *           "mem_1m8khk5d58a2s5fe",
+                     *           "mem_1m8khk5r7akpqb2e"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -16041,16 +16031,16 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8kectpazpstdb6",
+                     *           "id": "trc_1m8khk7gam586107",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "on_demand",
-                     *           "at_ms": 1795948964554,
+                     *           "at_ms": 1795952320010,
                      *           "preset": "focused",
-                     *           "text": "memory_get mem_1m8kecr8hye8ekcb",
+                     *           "text": "memory_get mem_1m8khk4n6tthymps",
                      *           "injected": [
-                     *             "mem_1m8kecr8hye8ekcb"
+                     *             "mem_1m8khk4n6tthymps"
                      *           ],
                      *           "candidates": 1,
                      *           "silence": "",
@@ -16063,17 +16053,17 @@ export interface operations {
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8kect0vhgznaw9",
+                     *           "id": "trc_1m8khk68xz545ddq",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795948963856,
+                     *           "at_ms": 1795952318747,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8kecrzvfb8y7tk",
-                     *             "mem_1m8kecsgknhmjpqp"
+                     *             "mem_1m8khk5d58a2s5fe",
+                     *             "mem_1m8khk5r7akpqb2e"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16081,7 +16071,7 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 85,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 53.103,
+                     *           "took_ms": 88.225,
                      *           "threshold": 0,
                      *           "best_relevance": 0.7575333524469359
                      *         }
@@ -16139,12 +16129,12 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8kect3sr26x1q6",
+                     *           "id": "trc_1m8khk6e7wbahhj1",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795948963917,
+                     *           "at_ms": 1795952318857,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
@@ -16173,7 +16163,6 @@ export interface operations {
                      *                 "detail": "fix",
                      *                 "count": 0,
                      *                 "of": null,
-                     *                 "chance": 0,
                      *                 "took_ms": 0
                      *               },
                      *               {
@@ -16181,7 +16170,6 @@ export interface operations {
                      *                 "detail": "commit",
                      *                 "count": 0,
                      *                 "of": null,
-                     *                 "chance": 0,
                      *                 "took_ms": 0
                      *               }
                      *             ],
@@ -16193,7 +16181,7 @@ export interface operations {
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.334,
+                     *               "took_ms": 0.374,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16203,7 +16191,6 @@ export interface operations {
                      *                   "detail": "prompt",
                      *                   "count": 0,
                      *                   "of": null,
-                     *                   "chance": 0,
                      *                   "took_ms": 0
                      *                 }
                      *               ],
@@ -16213,7 +16200,7 @@ export interface operations {
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 44.294,
+                     *               "took_ms": 61.991,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16223,7 +16210,6 @@ export interface operations {
                      *                   "detail": "fix",
                      *                   "count": 0,
                      *                   "of": null,
-                     *                   "chance": 0,
                      *                   "took_ms": 0
                      *                 },
                      *                 {
@@ -16231,7 +16217,6 @@ export interface operations {
                      *                   "detail": "commit",
                      *                   "count": 0,
                      *                   "of": null,
-                     *                   "chance": 0,
                      *                   "took_ms": 0
                      *                 }
                      *               ],
@@ -16243,7 +16228,7 @@ export interface operations {
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *               "memory_id": "mem_1m8khk4n6tthymps",
                      *               "kind": "preference",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
@@ -16264,7 +16249,7 @@ export interface operations {
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8kecrzvfb8y7tk",
+                     *               "memory_id": "mem_1m8khk5d58a2s5fe",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
@@ -16287,7 +16272,7 @@ export interface operations {
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 147.81,
+                     *           "took_ms": 208.234,
                      *           "project_id": "shop-73774d71f4",
                      *           "asked": {
                      *             "text": "Fix the rounding of discounts, then commit.",
@@ -16355,8 +16340,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8kectj0kdyqfrr
-                     *     data: {"id": "trc_1m8kectj0kdyqfrr", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8khk7c07c9edm7
+                     *     data: {"id": "trc_1m8khk7c07c9edm7", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16376,7 +16361,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8kectj0kdyqfrr
+                 * @example trc_1m8khk7c07c9edm7
                  */
                 id: string;
             };
@@ -16393,12 +16378,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8kectj0kdyqfrr",
+                     *         "id": "trc_1m8khk7c07c9edm7",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795948964414,
+                     *         "at_ms": 1795952319870,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -16426,7 +16411,6 @@ export interface operations {
                      *               "detail": "commit",
                      *               "count": 0,
                      *               "of": null,
-                     *               "chance": 0,
                      *               "took_ms": 0
                      *             },
                      *             {
@@ -16434,7 +16418,6 @@ export interface operations {
                      *               "detail": "fix",
                      *               "count": 0,
                      *               "of": null,
-                     *               "chance": 0,
                      *               "took_ms": 0
                      *             }
                      *           ],
@@ -16446,7 +16429,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.071,
+                     *             "took_ms": 0.063,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16456,7 +16439,6 @@ export interface operations {
                      *                 "detail": "prompt",
                      *                 "count": 0,
                      *                 "of": null,
-                     *                 "chance": 0,
                      *                 "took_ms": 0
                      *               }
                      *             ],
@@ -16466,7 +16448,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 2.018,
+                     *             "took_ms": 1.96,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16476,7 +16458,6 @@ export interface operations {
                      *                 "detail": "commit",
                      *                 "count": 0,
                      *                 "of": null,
-                     *                 "chance": 0,
                      *                 "took_ms": 0
                      *               },
                      *               {
@@ -16484,7 +16465,6 @@ export interface operations {
                      *                 "detail": "fix",
                      *                 "count": 0,
                      *                 "of": null,
-                     *                 "chance": 0,
                      *                 "took_ms": 0
                      *               }
                      *             ],
@@ -16496,7 +16476,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *             "memory_id": "mem_1m8khk4n6tthymps",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -16517,7 +16497,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8kecsgknhmjpqp",
+                     *             "memory_id": "mem_1m8khk5r7akpqb2e",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -16536,13 +16516,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8kecr8hye8ekcb"
+                     *           "mem_1m8khk4n6tthymps"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 26.766,
+                     *         "took_ms": 11.019,
                      *         "project_id": "shop-73774d71f4",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -16613,7 +16593,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8kectj0kdyqfrr
+                 * @example trc_1m8khk7c07c9edm7
                  */
                 id: string;
             };
@@ -16630,19 +16610,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "replayed": {
-                     *         "trace_id": "trc_1m8kectj0kdyqfrr",
+                     *         "trace_id": "trc_1m8khk7c07c9edm7",
                      *         "surface": "prompt",
-                     *         "at_ms": 1795948964414,
+                     *         "at_ms": 1795952319870,
                      *         "text": "commit the fix",
                      *         "threshold": 0.4,
                      *         "was": 0.25,
                      *         "before": [
-                     *           "mem_1m8kecr8hye8ekcb"
+                     *           "mem_1m8khk4n6tthymps"
                      *         ],
                      *         "after": [],
                      *         "added": [],
                      *         "gone": [
-                     *           "mem_1m8kecr8hye8ekcb"
+                     *           "mem_1m8khk4n6tthymps"
                      *         ],
                      *         "unsure": [],
                      *         "shadow": false
@@ -16676,7 +16656,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
-                 * @example trc_1m8kectj0kdyqfrr
+                 * @example trc_1m8khk7c07c9edm7
                  */
                 id: string;
             };
@@ -16698,15 +16678,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8kectj0kdyqfrr",
-                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *           "trace_id": "trc_1m8khk7c07c9edm7",
+                     *           "memory_id": "mem_1m8khk4n6tthymps",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795948964414,
-                     *           "at_ms": 1795948965001
+                     *           "trace_at_ms": 1795952319870,
+                     *           "at_ms": 1795952320600
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16760,15 +16740,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8kectj0kdyqfrr",
-                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *           "trace_id": "trc_1m8khk7c07c9edm7",
+                     *           "memory_id": "mem_1m8khk4n6tthymps",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795948964414,
-                     *           "at_ms": 1795948965028
+                     *           "trace_at_ms": 1795952319870,
+                     *           "at_ms": 1795952320611
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16919,9 +16899,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795948963770,
-                     *         "updated_at_ms": 1795948963770,
-                     *         "memory_id": "mem_1m8kecsxwpa52fgc",
+                     *         "created_at_ms": 1795952318608,
+                     *         "updated_at_ms": 1795952318608,
+                     *         "memory_id": "mem_1m8khk64jastws3z",
                      *         "score": null
                      *       }
                      *     }
@@ -16967,9 +16947,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795948963770,
-                     *         "updated_at_ms": 1795948963770,
-                     *         "memory_id": "mem_1m8kecsxwpa52fgc",
+                     *         "created_at_ms": 1795952318608,
+                     *         "updated_at_ms": 1795952318608,
+                     *         "memory_id": "mem_1m8khk64jastws3z",
                      *         "score": null
                      *       }
                      *     }
@@ -17067,9 +17047,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795948963770,
-                     *           "updated_at_ms": 1795948963770,
-                     *           "memory_id": "mem_1m8kecsxwpa52fgc",
+                     *           "created_at_ms": 1795952318608,
+                     *           "updated_at_ms": 1795952318608,
+                     *           "memory_id": "mem_1m8khk64jastws3z",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -17175,8 +17155,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795948964571,
-                     *           "last_signal_at_ms": 1795948964571,
+                     *           "started_at_ms": 1795952320017,
+                     *           "last_signal_at_ms": 1795952320017,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17195,8 +17175,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795948963849,
-                     *           "last_signal_at_ms": 1795948964245,
+                     *           "started_at_ms": 1795952318739,
+                     *           "last_signal_at_ms": 1795952319258,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17259,8 +17239,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795948963849,
-                     *           "last_signal_at_ms": 1795948964245,
+                     *           "started_at_ms": 1795952318739,
+                     *           "last_signal_at_ms": 1795952319258,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17271,20 +17251,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795948963856,
+                     *             "at_ms": 1795952318747,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8kect0vhgznaw9",
+                     *                 "id": "trc_1m8khk68xz545ddq",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795948963856,
+                     *                 "at_ms": 1795952318747,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8kecrzvfb8y7tk",
-                     *                   "mem_1m8kecsgknhmjpqp"
+                     *                   "mem_1m8khk5d58a2s5fe",
+                     *                   "mem_1m8khk5r7akpqb2e"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -17292,7 +17272,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 85,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 53.103,
+                     *                 "took_ms": 88.225,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.7575333524469359
                      *               }
@@ -17300,22 +17280,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8kecsgknhmjpqp",
+                     *                 "memory_id": "mem_1m8khk5r7akpqb2e",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795948963856,
+                     *                 "at_ms": 1795952318747,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8kecrzvfb8y7tk",
+                     *                 "memory_id": "mem_1m8khk5d58a2s5fe",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795948963856,
+                     *                 "at_ms": 1795952318747,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17323,15 +17303,15 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795948963917,
+                     *             "at_ms": 1795952318857,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8kect3sr26x1q6",
+                     *                 "id": "trc_1m8khk6e7wbahhj1",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795948963917,
+                     *                 "at_ms": 1795952318857,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
@@ -17341,17 +17321,17 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 147.81,
+                     *                 "took_ms": 208.234,
                      *                 "threshold": 0.25,
                      *                 "best_relevance": 0.1576
                      *               },
                      *               {
-                     *                 "id": "trc_1m8kecta3q04x1rv",
+                     *                 "id": "trc_1m8khk6nxcg96h7q",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795948964076,
+                     *                 "at_ms": 1795952319079,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -17361,7 +17341,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 149.683,
+                     *                 "took_ms": 171.527,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -17369,12 +17349,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *                 "memory_id": "mem_1m8khk4n6tthymps",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795948964554,
+                     *                 "at_ms": 1795952320010,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17504,7 +17484,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8kecvsfgjykx9y",
+                     *               "id": "mem_1m8khk8zqehm5nk7",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -17526,8 +17506,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795948965679,
-                     *               "updated_at_ms": 1795948965679,
+                     *               "created_at_ms": 1795952321527,
+                     *               "updated_at_ms": 1795952321527,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -17568,7 +17548,7 @@ export interface operations {
                      *               "branch": null,
                      *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "62c18c8ae92575d4922a"
+                     *               "etag": "f254fdc86d8c38b77cdf"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17713,22 +17693,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *           "memory_id": "mem_1m8khk4n6tthymps",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795948964554,
+                     *           "at_ms": 1795952320010,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8kecr8hye8ekcb",
+                     *           "memory_id": "mem_1m8khk4n6tthymps",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795948963856,
+                     *           "at_ms": 1795952318747,
                      *           "used": null
                      *         }
                      *       ],
@@ -17787,10 +17767,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8kecr8hye8ekcb",
+                     *           "reason": "says the same as mem_1m8khk4n6tthymps",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8kecr8hye8ekcb",
+                     *             "id": "mem_1m8khk4n6tthymps",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
@@ -17807,13 +17787,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948962036,
+                     *               "valid_from_ms": 1795952317058,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948962065,
-                     *             "updated_at_ms": 1795948965397,
+                     *             "created_at_ms": 1795952317094,
+                     *             "updated_at_ms": 1795952321013,
                      *             "importance": 0.9,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17857,7 +17837,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "c4398e2493d72c0d7d8d"
+                     *             "etag": "448e4dd34cab8b817c2f"
                      *           }
                      *         },
                      *         {
@@ -17865,7 +17845,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8kecvh5bjwfv9n",
+                     *             "id": "mem_1m8khk8gg5sbh3fp",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17882,13 +17862,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795948965339,
+                     *               "valid_from_ms": 1795952320871,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795948965413,
-                     *             "updated_at_ms": 1795948965413,
+                     *             "created_at_ms": 1795952321040,
+                     *             "updated_at_ms": 1795952321040,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17932,7 +17912,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "7ba04c2a004f9abe4477"
+                     *             "etag": "55c7b2d6c0897c06f209"
                      *           }
                      *         }
                      *       ]
@@ -18001,7 +17981,7 @@ export interface operations {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
                      *           "size_bytes": 510,
-                     *           "modified_ms": 1795948965527,
+                     *           "modified_ms": 1795952321307,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -19466,7 +19446,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2533808,
+                     *         "size_bytes": 2525568,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -19548,7 +19528,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2533808,
+                     *         "size_bytes": 2525568,
                      *         "schema_version": 1
                      *       },
                      *       "counters": {}
@@ -19727,7 +19707,7 @@ export interface operations {
                      * @example {
                      *       "series": {
                      *         "since_ms": 1793318400000,
-                     *         "until_ms": 1795948968478,
+                     *         "until_ms": 1795952325624,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
@@ -19761,9 +19741,9 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 149.683,
-                     *             "p95_ms": 149.683,
-                     *             "p99_ms": 149.683
+                     *             "p50_ms": 171.527,
+                     *             "p95_ms": 171.527,
+                     *             "p99_ms": 171.527
                      *           },
                      *           {
                      *             "surface": "on_demand",
@@ -19805,7 +19785,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795948965163,
+                     *             "at_ms": 1795952320761,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19813,7 +19793,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795948965212,
+                     *             "at_ms": 1795952320786,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19989,8 +19969,8 @@ export interface operations {
                      *         {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
-                     *           "bytes": 376832,
-                     *           "at_ms": 1795948977446
+                     *           "bytes": 372736,
+                     *           "at_ms": 1795952340374
                      *         }
                      *       ]
                      *     }
@@ -20136,8 +20116,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795948968699,
-                     *           "ended_ms": 1795948968704,
+                     *           "began_ms": 1795952326450,
+                     *           "ended_ms": 1795952326456,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -20182,7 +20162,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795948968699,
+                     *         "began_ms": 1795952326450,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",

@@ -34,19 +34,23 @@ class LabelledPrompt:
 
 def labelled_prompts(data: Path, *, exclude: Collection[str] = ()) -> list[LabelledPrompt]:
     """All labelled prompts below `data` (folders `situation` and `inject`) but those of the projects `exclude`."""
-    rows: list[Row] = []
-    for folder in sorted(path for path in (data / "inject").glob("*") if path.is_dir()):
-        labels = {
-            row.text("id"): row for row in read_rows(data / "situation" / folder.name / "situations.jsonl")
-        }
-        rows += [
-            Row(path=row.path, line=row.line, values={**row.values, **labels[row.text("id")].values})
-            for row in read_rows(folder / "prompts.jsonl")
-            if row.text("id") in labels
-        ]
+    rows = rows_with_labels(data, rows="prompts.jsonl", labels="situations.jsonl")
     for name in LABELLED_FILES:
         rows += read_rows(data / "situation" / name)
     return [_prompt(row) for row in usable(rows, exclude_projects=exclude)]
+
+
+def rows_with_labels(data: Path, *, rows: str, labels: str) -> list[Row]:
+    """The rows of the file `rows` of each project of `inject` that have a label in the file `labels` of `situation`, with the label's values."""
+    found: list[Row] = []
+    for folder in sorted(path for path in (data / "inject").glob("*") if path.is_dir()):
+        by_id = {row.text("id"): row for row in read_rows(data / "situation" / folder.name / labels)}
+        found += [
+            Row(path=row.path, line=row.line, values={**row.values, **by_id[row.text("id")].values})
+            for row in read_rows(folder / rows)
+            if row.text("id") in by_id
+        ]
+    return found
 
 
 def vocabulary(word_sets: Sequence[Collection[str]], projects: Sequence[str]) -> list[str]:

@@ -28,7 +28,7 @@ from tacit.reading.trigger_model import (
     statement_words,
 )
 from tacit_evals.data.rows import Row, read_rows
-from tacit_evals.fit.labelled import presence, vocabulary
+from tacit_evals.fit.labelled import presence, rows_with_labels, vocabulary
 from tacit_evals.fit.leaks import usable
 from tacit_evals.fit.logistic import Array, fit_dual, logit
 
@@ -65,16 +65,7 @@ class LabelledMemory:
 
 def labelled_memories(data: Path, *, exclude: Collection[str] = ()) -> list[LabelledMemory]:
     """All labelled statements below `data` but those of the projects `exclude`; what is not worth keeping is left out."""
-    rows: list[Row] = []
-    for folder in sorted(path for path in (data / "inject").glob("*") if path.is_dir()):
-        labels = {
-            row.text("id"): row for row in read_rows(data / "situation" / folder.name / "triggers.jsonl")
-        }
-        rows += [
-            Row(path=row.path, line=row.line, values={**row.values, **labels[row.text("id")].values})
-            for row in read_rows(folder / "memories.jsonl")
-            if row.text("id") in labels
-        ]
+    rows = rows_with_labels(data, rows="memories.jsonl", labels="triggers.jsonl")
     rows += [row for row in read_rows(data / "situation" / "rules.jsonl") if row.values.get("keep")]
     return [_memory(row) for row in usable(rows, exclude_projects=exclude)]
 

@@ -618,7 +618,7 @@ def _folder(cwd: str | os.PathLike[str] | None) -> str:
     return os.path.abspath(cwd) if os.fspath(cwd) else ""  # noqa: PTH100 - "" must stay ""
 
 
-# --- the space of one user
+# --- the memory of one user of a program
 
 
 class UserSpace:
@@ -745,7 +745,7 @@ def no_answer(error: Exception) -> None:
 class DaemonFailureLog:
     """Logs failures on the way to a daemon. Safe to use from several threads; never raises.
 
-    That no daemon runs is logged once, with what to do: every further request would repeat it.
+    If no daemon runs, logs this once and says what to do, so that not every request repeats it.
     """
 
     def __init__(self, home: Home, *, starts: bool) -> None:

@@ -2,7 +2,7 @@
 
 Every transaction begins by setting its tenant for row-level security. The setting ends with the transaction, so that a pooler may give the connection
 to another tenant afterwards. Every statement names the tenant as well. A lost connection is replaced: a read is repeated, a write only if it had not
-begun. Never connects as a role that row-level security does not bind.
+begun. A role that may bypass row-level security is refused.
 """
 
 from __future__ import annotations

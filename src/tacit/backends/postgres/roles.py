@@ -95,7 +95,7 @@ def grant_application(connection: psycopg.Connection[tuple[Any, ...]], applicati
 
 
 def refuse_unbound_role(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-    """Refuse a connection that row-level security does not bind.
+    """Refuse a connection whose role may bypass row-level security.
 
     Raises:
         StoreError: the role or a table is wrong; the message says how.

@@ -63,7 +63,7 @@ Row = NDArray[np.float64]
 EVIDENCE: tuple[str, ...] = ("character", "cosine", "rare", "nearness", "covered")
 """Names of the columns."""
 COVERED = "covered"
-"""Name of the score that `cover` gives."""
+"""The column that `cover` computes."""
 
 CHARACTER_SCALE = 3.0
 PROMPT_CHARS = 480

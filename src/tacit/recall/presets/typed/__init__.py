@@ -1,4 +1,4 @@
-"""The `typed` preset: five weighted parts of relevance, fixed lists at the start, sections by type. Its formula stands in `score.py`.
+"""The `typed` preset. It adds five weighted parts to a relevance, lists fixed kinds of memories at the start, and groups lines by type. `score.py` has the formula.
 
 The blocks have sections by type at the start, prefixed lines before a prompt (section 3.3 of the seed). They stand inside the usual
 delimiters, which stand for the seed's own (`<relevant_context>`). Dates are absolute and who said it stays on the line. A long memory is
