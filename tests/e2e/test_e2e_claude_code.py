@@ -41,7 +41,7 @@ def blocks(request) -> int:
 def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox, installed, report):
     first = installed.ask("Remember that we always run `make lint` before committing.")
     assert not newest(sandbox).find(BLOCK)
-    assert any("make lint" in text for text in sandbox.wait_for_memory("make lint"))
+    sandbox.wait_for_memory("make lint")
     sandbox.stub.clear()
     second = installed.ask("hello")
     (request,) = sandbox.stub.agent_requests
@@ -244,7 +244,7 @@ def test_what_the_agent_notes_for_itself_is_read_followed_and_not_said_twice(san
     sandbox.stub.script.append(Reply(when="step two", answers=(write, Say(text="noted"))))
     installed.ask("go on with step two of the list")
     assert (folder / "MEMORY.md").is_file()
-    assert any("harbor branch" in text for text in sandbox.wait_for_memory("harbor branch"))
+    sandbox.wait_for_memory("harbor branch")
     (stored,) = [
         memory
         for memory in sandbox.ask_daemon("/v1/memories?limit=9")["memories"]
@@ -265,7 +265,7 @@ def test_what_the_agent_notes_for_itself_is_read_followed_and_not_said_twice(san
 def test_the_command_that_the_user_types_is_their_word(sandbox, installed):
     with installed.session() as session:
         session.ask("/tacit remember The wiki is written in Danish.")
-    assert any("Danish" in text for text in sandbox.wait_for_memory("Danish"))
+    sandbox.wait_for_memory("Danish")
     (found,) = sandbox.ask_daemon("/v1/memories")["memories"]
     assert (found["provenance"]["tier"], found["status"]) == ("user", "active")
     memory = found["id"]

@@ -56,7 +56,7 @@ def bash(command):
 def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox, installed, report):
     first = installed.ask("Remember that we always run `make lint` before committing.")
     assert not newest(sandbox).find(BLOCK)
-    assert any("make lint" in text for text in sandbox.wait_for_memory("make lint"))
+    sandbox.wait_for_memory("make lint")
     sandbox.stub.clear()
     second = installed.ask("hello")
     (request,) = sandbox.stub.agent_requests
@@ -269,9 +269,7 @@ def test_what_a_session_proved_is_learned_from_its_file_and_given_at_the_next_fa
         bash("DOCS_DIR=docs sh scripts/index.sh"),
     )
     installed.ask("go on with step one of the list")
-    assert any("DOCS_DIR=docs" in text for text in sandbox.wait_for_memory("DOCS_DIR=docs")), (
-        "learned from the session's file"
-    )
+    sandbox.wait_for_memory("DOCS_DIR=docs")
     script(sandbox, "step two", bash("bash ./scripts/index.sh --force"))
     sandbox.stub.clear()
     installed.ask("go on with step two of the list")

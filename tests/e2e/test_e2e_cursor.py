@@ -92,7 +92,7 @@ def test_what_one_conversation_states_is_there_when_the_next_one_starts(cursor):
     assert first.start() == {}
     assert first.says("Remember that we always run `make lint` before committing.") == {}
     first.ends("Noted.")
-    assert any("make lint" in text for text in cursor.wait_for_memory("make lint"))
+    cursor.wait_for_memory("make lint")
     second = Conversation(cursor, "c2")
     assert "make lint" in second.start()["additional_context"]
 

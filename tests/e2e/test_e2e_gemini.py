@@ -54,7 +54,7 @@ def shell(command: str) -> CallTool:
 def test_a_rule_stated_in_one_session_stands_behind_the_first_prompt_of_the_next(sandbox, installed, report):
     installed.ask("Remember that we always run `make lint` before committing.")
     assert not newest(sandbox).find(BLOCK)
-    assert any("make lint" in text for text in sandbox.wait_for_memory("make lint"))
+    sandbox.wait_for_memory("make lint")
     sandbox.stub.clear()
     turn = installed.ask("hello")
     (request,) = sandbox.stub.agent_requests
@@ -239,7 +239,7 @@ def test_after_a_compression_the_context_is_there_again_once(sandbox, installed)
 def test_a_session_is_learned_from_when_it_ends(sandbox, installed):
     sandbox.configure("capture:\n  explicit: false\n")
     installed.ask("Remember that invoices are archived after ninety days.")
-    assert any("ninety days" in text for text in sandbox.wait_for_memory("ninety days"))
+    sandbox.wait_for_memory("ninety days")
     (memory,) = sandbox.ask_daemon("/v1/memories?limit=9")["memories"]
     assert memory["provenance"]["host"] == "gemini"
 
@@ -259,7 +259,7 @@ def test_what_was_injected_is_never_learned_back(sandbox, installed):
     installed.ask("hello")
     assert newest(sandbox).find("make lint")
     installed.ask("Remember that releases happen on Tuesdays.")
-    assert any("Tuesdays" in text for text in sandbox.wait_for_memory("Tuesdays"))
+    sandbox.wait_for_memory("Tuesdays")
     assert len([text for text in sandbox.contents() if "make lint" in text]) == 1
 
 
@@ -276,7 +276,7 @@ def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twi
     sandbox.stub.script.append(Reply(when="step two", answers=(write, Say(text="noted"))))
     installed.ask("go on with step two of the list")
     assert (folder / "MEMORY.md").is_file()
-    assert any("release branch" in text for text in sandbox.wait_for_memory("release branch"))
+    sandbox.wait_for_memory("release branch")
     noted = [
         (memory["content"].rstrip("."), memory["provenance"]["tier"], memory["scope"])
         for memory in sandbox.ask_daemon("/v1/memories?limit=9")["memories"]

@@ -129,11 +129,13 @@ class Learning:
             case _:
                 pass
 
-    def _submit(self, job: Callable[[], None], *, on: ThreadPoolExecutor | None = None) -> None:
-        due = monotonic() + WRITE_DELAY_S
+    def _submit(
+        self, job: Callable[[], None], *, on: ThreadPoolExecutor | None = None, delay_s: float = WRITE_DELAY_S
+    ) -> None:
+        due = monotonic() + delay_s
 
         def run() -> None:
-            # Let the answer be sent first: on a machine with one free processor this job would delay it.
+            # Let the answer be sent first (on a machine with one free processor this job would delay it), and the host write its log.
             self._hurry.wait(max(0.0, due - monotonic()))
             try:
                 job()
@@ -332,7 +334,11 @@ class Learning:
             at_ms=signal.at_ms,
         )
         if self._parts.store.hand_over(handover):
-            self._submit(lambda: self._log_capture(self.capture_pending()))
+            host = self._parts.hosts.get(session.host)
+            delay_s = host.capabilities.log_delay_ms / 1000 if host else 0.0
+            self._submit(
+                lambda: self._log_capture(self.capture_pending()), delay_s=max(delay_s, WRITE_DELAY_S)
+            )
             self._submit(lambda: self._look_again(handled))
 
     def _log_capture(self, report: CaptureReport) -> None:

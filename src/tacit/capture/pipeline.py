@@ -479,6 +479,8 @@ class CapturePipeline:
         key = SessionKey(host=source.host, session_id=source.session_id)
         subagents = self._settings_of(UNIVERSAL, key).subagents
         transcript = read_transcript(source, self._since(source), subagents=subagents)
+        if not source.ended:
+            transcript = transcript.finished()
         # The rows from here on may be of a folder that the agent changed to.
         transcript = replace(transcript, cwd=source.cwd or transcript.cwd)
         return self._capture_read(source, transcript, self._checkpoint(source), write)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tacit.state.captured import Position
@@ -96,6 +96,7 @@ class Transcript:
         end: where to go on.
         session_id, cwd: as the transcript itself says, or empty.
         bad_lines: lines that could not be read; they are skipped, never fatal.
+        unfinished: where the last turn begins, if a call in it has no result yet; None = every call has one.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -103,6 +104,13 @@ class Transcript:
     session_id: str = ""
     cwd: str = ""
     bad_lines: int = 0
+    unfinished: Position | None = None
+
+    def finished(self) -> Transcript:
+        """Return the transcript without a last turn that still waits for the result of a call: the next reading has it whole."""
+        if self.unfinished is None:
+            return self
+        return replace(self, turns=self.turns[:-1], end=self.unfinished, unfinished=None)
 
 
 def turn_key(role: Role, text: str, at_ms: int, number: int, before: str = "") -> str:

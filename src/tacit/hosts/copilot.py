@@ -101,6 +101,7 @@ class Copilot:
             compaction_at_prompt=True,
             loads_rule_files=("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"),
             refuses=True,
+            log_delay_ms=2_000,  # measured on 1.0.102: rows come up to 0.6 s late, the first ones of a session 1.6 s
             agents_without_tools=("explore",),
             title="GitHub Copilot CLI",
             basis="measured on version 1.0.102",

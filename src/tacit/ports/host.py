@@ -87,6 +87,7 @@ class HostCapabilities:
         deliveries: where blocks arrive and what limits them, for each surface that this is declared for.
         tool_calls: whether the host asks the user before it calls `memory_get` and `memory_add`, and which rule changes that; empty = no
             question can come.
+        log_delay_ms: most milliseconds between an event and the rows of the host's log that belong before it; 0 = the log is written first.
     """
 
     arrival: tuple[tuple[Surface, Arrival], ...]
@@ -107,6 +108,7 @@ class HostCapabilities:
     deliveries: tuple[Delivery, ...] = ()
     answers_again: bool = False
     tool_calls: str = ""
+    log_delay_ms: int = 0
 
     def holds(self, text: str) -> bool:
         """Whether a block with this text is within the host's caps."""

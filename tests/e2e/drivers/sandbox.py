@@ -142,12 +142,14 @@ class Sandbox:
             return [memory.content for memory in engine.list_memories(MemoryFilter(), limit=500)]
 
     def wait_for_memory(self, word: str, *, timeout_s: float = 90.0) -> list[str]:
-        """Contents once one of them holds `word`: capture runs after the session."""
+        """Wait until a memory holds `word`, since capture runs after the session; return every active content."""
         end = time.monotonic() + timeout_s
         while True:
             found = self.contents()
-            if any(word in text for text in found) or time.monotonic() > end:
+            if any(word in text for text in found):
                 return found
+            if time.monotonic() > end:
+                raise AssertionError(f"no memory holds {word!r}: {found}\n{self._what_the_daemon_did()}")
             time.sleep(0.3)
 
     def wait_until_captured(self, *, sessions: int, timeout_s: float = 90.0) -> None:
@@ -162,9 +164,15 @@ class Sandbox:
             if len(ended) == sessions and not pending:
                 return
             if time.monotonic() > end:
-                log = (self.tacit_home / "log" / "daemon.log").read_text("utf-8")[-3000:]
-                raise AssertionError(f"{len(ended)} sessions ended; waiting: {pending}\n{log}")
+                raise AssertionError(
+                    f"{len(ended)} sessions ended; waiting: {pending}\n{self._what_the_daemon_did()}"
+                )
             time.sleep(0.2)
+
+    def _what_the_daemon_did(self) -> str:
+        """The end of the daemon's log."""
+        log = self.tacit_home / "log" / "daemon.log"
+        return log.read_text("utf-8")[-4000:] if log.is_file() else "no daemon has run"
 
     # processes --------------------------------------------------------------------------------------
 

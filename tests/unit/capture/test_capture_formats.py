@@ -280,6 +280,35 @@ def test_copilots_events(tmp_path: Path) -> None:
     assert (read.session_id, read.cwd) == ("cp-1", "/work/app")
 
 
+def copilot_turn() -> Rows:
+    """A prompt, two calls of which the first fails, and the reply; the second call begins before the first one ends."""
+    calls = [
+        {"toolCallId": name, "name": "bash", "arguments": {"command": f"make {name}"}} for name in ("a", "b")
+    ]
+    return [
+        event(0, "session.start", sessionId="cp-1", context={"cwd": "/work/app"}),
+        event(1, "user.message", content="build it"),
+        event(2, "assistant.message", content="Both.", toolRequests=calls),
+        event(3, "tool.execution_complete", toolCallId="a", success=False, error={"message": "no rule"}),
+        event(4, "tool.execution_complete", toolCallId="b", success=True, result={"content": "fine"}),
+        event(5, "assistant.message", content="The first failed."),
+    ]
+
+
+@pytest.mark.parametrize("rows", [copilot_turn(), CODEX], ids=["copilot", "codex"])
+def test_a_log_read_at_any_moment_and_again_later_keeps_every_result(tmp_path: Path, rows: Rows) -> None:
+    path = write_rows(tmp_path / "events.jsonl", rows)
+    at_once = [(use.call_id, use.failed, use.error) for turn in only(path).turns for use in turn.tools]
+    prompts = {turn.key for turn in only(path).turns if turn.role == "user"}
+    for cut in range(1, len(rows)):
+        write_rows(path, rows[:cut])
+        before = only(path).finished()
+        write_rows(path, rows)
+        turns = before.turns + only(path, since=before.end).turns
+        assert [(use.call_id, use.failed, use.error) for turn in turns for use in turn.tools] == at_once, cut
+        assert {turn.key for turn in turns if turn.role == "user"} == prompts, cut
+
+
 @pytest.mark.parametrize(
     ("complete", "failed"),
     [

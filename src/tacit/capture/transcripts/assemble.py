@@ -145,6 +145,7 @@ class TurnBuilder:
     _texts: list[str] = field(default_factory=list[str])
     _tools: list[ToolUse] = field(default_factory=list[ToolUse])
     _by_id: dict[str, int] = field(default_factory=dict[str, int])
+    _waiting: set[str] = field(default_factory=set[str])
     _requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
     _asked: set[str] = field(default_factory=set[str])
     _at_ms: int = 0
@@ -174,6 +175,7 @@ class TurnBuilder:
         words = clean_reply(text)
         self._command_ms = -1
         if words:
+            self._waiting.clear()  # an agent speaks again when it has the results of its calls
             self._at_ms = self._at_ms or at_ms
             self._texts.append(words)
             self._said = words
@@ -185,11 +187,13 @@ class TurnBuilder:
         self._said = ""
         if call_id:
             self._by_id[call_id] = len(self._tools)
+            self._waiting.add(call_id)
         self._tools.append(use)
 
     def result(self, call_id: str, *, failed: bool, text: str, at_ms: int) -> None:
         """The result of a call. The user's words in it, of a refusal or an answer, become a prompt."""
         text = strip_terminal_codes(text)
+        self._waiting.discard(call_id)
         position = self._by_id.get(call_id)
         if position is None:
             return
@@ -221,6 +225,16 @@ class TurnBuilder:
             request = ModelRequest(at_ms=at_ms, input_tokens=read, cached_tokens=cached, mark=mark)
             self._requests.append(request)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the agent's turn has begun."""
+        return bool(self._texts or self._tools)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a call has no result yet, and the agent has said nothing since."""
+        return bool(self._waiting)
+
     def done(self) -> tuple[Turn, ...]:
         """All turns."""
         self._close()
@@ -231,6 +245,7 @@ class TurnBuilder:
             self._append("assistant", "\n\n".join(self._texts), tuple(self._tools), self._at_ms)
             self._requests = []
         self._texts, self._tools, self._by_id, self._at_ms, self._said = [], [], {}, 0, ""
+        self._waiting.clear()
 
     def _append(self, role: str, text: str, tools: Sequence[ToolUse], at_ms: int) -> None:
         speaker = "user" if role == "user" else "assistant"

@@ -12,7 +12,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
@@ -122,7 +122,9 @@ class RowReader:
     since: Position = field(default_factory=Position)
     bad: int = 0
     _offset: int = 0
+    _turn_offset: int = 0
     _head: str = ""
+    _builder: TurnBuilder | None = None
 
     def __iter__(self) -> Iterator[Fields]:
         """The rows, in order.
@@ -147,19 +149,22 @@ class RowReader:
                 start.head and start.head != self._head and start.offset >= HEAD_BYTES
             ):
                 self.since = start = Position()
-            self._offset = start.offset
+            self._offset = self._turn_offset = start.offset
             file.seek(start.offset)
             for line, length in _lines(file, utf_16_of(head)):
                 rows, clean = split_rows(line, parse)
                 if not (clean and rows) and not line.endswith((b"\n", b"\r")):
                     break
+                if self._builder is None or not self._builder.is_open:
+                    self._turn_offset = self._offset
                 self._offset += length
                 self.bad += not clean or not all(isinstance(row, kind) for row in rows)
                 yield from (row for row in rows if isinstance(row, kind))
 
     def builder(self) -> TurnBuilder:
         """A builder that counts on from where the earlier reading stopped; ask after the first row."""
-        return TurnBuilder(prompts=self.since.prompts, last=self.since.last)
+        self._builder = TurnBuilder(prompts=self.since.prompts, last=self.since.last)
+        return self._builder
 
     def first(self) -> Fields:
         """The first row of the file, which says whose it is; empty when it cannot be read.
@@ -174,9 +179,12 @@ class RowReader:
 
     def transcript(self, builder: TurnBuilder, *, session_id: str = "", cwd: str = "") -> Transcript:
         """Return the transcript that was read."""
-        turns = builder.done()
+        waits, turns = builder.waits, builder.done()
         end = Position(offset=self._offset, head=self._head, prompts=builder.prompts, last=builder.last)
-        return Transcript(turns=turns, end=end, session_id=session_id, cwd=cwd, bad_lines=self.bad)
+        unfinished = replace(end, offset=self._turn_offset) if waits else None
+        return Transcript(
+            turns=turns, end=end, session_id=session_id, cwd=cwd, bad_lines=self.bad, unfinished=unfinished
+        )
 
 
 def _lines(file: BinaryIO, wide: str) -> Iterator[tuple[bytes, int]]:
@@ -208,6 +216,13 @@ def whole(
     builder: TurnBuilder, end: Position, *, session_id: str = "", cwd: str = "", bad: int = 0
 ) -> Transcript:
     """Return the transcript of a file that was read at once."""
-    turns = builder.done()
+    waits, turns = builder.waits, builder.done()
     position = Position(offset=end.offset, head=end.head, prompts=builder.prompts, last=builder.last)
-    return Transcript(turns=turns, end=position, session_id=session_id, cwd=cwd, bad_lines=bad)
+    return Transcript(
+        turns=turns,
+        end=position,
+        session_id=session_id,
+        cwd=cwd,
+        bad_lines=bad,
+        unfinished=Position() if waits else None,
+    )
