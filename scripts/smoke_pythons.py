@@ -201,7 +201,9 @@ def doctor(machine: Machine) -> None:
     findings = json.loads(machine.tacit("doctor", "--no-hosts", "--json"))["findings"]
     [python] = [each for each in findings if each["name"] == "python"]
     if python["state"] != "ok":
-        raise StepFailed(f"{python['detail']} Add it to the classifiers of pyproject.toml once it passes.")
+        raise StepFailed(
+            f"{python['detail']} Add it to the classifiers of packages/tacit-memory/pyproject.toml once it passes."
+        )
     has(python["detail"], str(machine.python))
 
 
@@ -287,7 +289,10 @@ def end_daemon(machine: Machine) -> None:
 
 def build_wheel(folder: Path) -> Path:
     """Build the wheel of this working tree."""
-    subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", folder, REPOSITORY], check=True)
+    subprocess.run(
+        ["uv", "build", "--quiet", "--wheel", "--out-dir", folder, REPOSITORY / "packages/tacit-memory"],
+        check=True,
+    )
     [wheel] = folder.glob("*.whl")
     return wheel
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run the fast tests. Needs Python 3.11 or newer; installs into `.venv` of this folder. Arguments go to pytest: `scripts/test.sh tests/unit/cli`.
+# Run the fast tests. Needs Python 3.11 or newer; installs into `.venv` of this folder. Arguments go to pytest: `scripts/test.sh packages/tacit-memory/tests/unit/cli`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/uv.sh

@@ -2,7 +2,7 @@
 
 Loading is most of what a command and the start of a daemon take, and a run of the tests starts more than a thousand of each.
 Where the start itself is the question, a test starts the program itself: tests/e2e/test_e2e_terminal.py and
-scripts/smoke_pythons.py the commands; every test that kills or replaces a daemon, and tests/unit/daemon, the daemon.
+scripts/smoke_pythons.py the commands; every test that kills or replaces a daemon, and packages/tacit-memory/tests/unit/daemon, the daemon.
 """
 
 from __future__ import annotations

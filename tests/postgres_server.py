@@ -33,10 +33,10 @@ from tacit_evals.postgres_search.embedded import (
 )
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.feed import Cursor, FeedEntry
-    from tacit.backends.postgres.memories import TeamMemories
-    from tacit.backends.postgres.transaction import Transaction
     from tacit.model.memory import Memory
+    from tacit_server.postgres.feed import Cursor, FeedEntry
+    from tacit_server.postgres.memories import TeamMemories
+    from tacit_server.postgres.transaction import Transaction
 
 OWNER, APPLICATION = "tacit_owner", "tacit_app"
 DATABASE = "tacit"
@@ -66,8 +66,8 @@ class SharedServer:
 
     def join(self) -> Server:
         """The server, with roles and tables; starts it where it does not run."""
-        from tacit.backends.postgres.roles import create_roles
-        from tacit.backends.postgres.schema import migrate
+        from tacit_server.postgres.roles import create_roles
+        from tacit_server.postgres.schema import migrate
 
         with self._lock:
             self._write_users({*_alive(self._users), os.getpid()})
@@ -150,7 +150,7 @@ def changes_of(
     memories: TeamMemories, cursor: Cursor | None = None, *, limit: int = 999
 ) -> tuple[FeedEntry, ...]:
     """The entries of the feed after `cursor`; None = from the beginning."""
-    from tacit.backends.postgres.feed import Cursor, changes_after
+    from tacit_server.postgres.feed import Cursor, changes_after
 
     return memories.database.reading(lambda t: changes_after(t, cursor or Cursor(), limit=limit))
 
@@ -161,7 +161,7 @@ OWN = re.compile(r"(?:(\w+)\.)?tenant = %\(tenant\)s")
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Where a statement reads a table, with its other name there; where it adds rows, with their first column."""
-    from tacit.backends.postgres.roles import TENANT_TABLES
+    from tacit_server.postgres.roles import TENANT_TABLES
 
     tables = "|".join(TENANT_TABLES)
     read = rf"\b(?:FROM|JOIN|USING|UPDATE) (?:{tables})\b(?: AS (\w+))?"

@@ -18,8 +18,8 @@ import httpx2 as httpx
 from loopback import QuietHandler, loopback
 from tacit import Tacit
 from tacit.config.home import Home
-from tacit.proxy.service import ProxyOptions, ProxyServer
-from tacit.proxy.upstreams import Upstreams
+from tacit_integrations.proxy.service import ProxyOptions, ProxyServer
+from tacit_integrations.proxy.upstreams import Upstreams
 
 BLOCK = re.compile(rb'(?:\\n\\n)?<tacit-memory surface=\\"\w+\\">.*?</tacit-memory>')
 SYSTEM = re.compile(rb'"system":"<tacit-memory surface=\\"start\\">.*?</tacit-memory>",')

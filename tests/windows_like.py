@@ -156,7 +156,7 @@ def load_foreign(*packages: str) -> None:
                 with contextlib.suppress(ModuleNotFoundError):  # of an agent framework that is not installed
                     importlib.import_module(module.name)
     for name in list(sys.modules):
-        if name.partition(".")[0] == "tacit":
+        if name.partition(".")[0] in ("tacit", *packages):
             del sys.modules[name]
 
 

@@ -5,7 +5,7 @@ export default defineConfig({
   base: "/ui/",
   plugins: [react()],
   build: {
-    outDir: "../src/tacit/daemon/static",
+    outDir: "../packages/tacit-memory/src/tacit/daemon/static",
     emptyOutDir: true,
     assetsInlineLimit: 0, // the page's policy loads nothing from data: but pictures
     chunkSizeWarningLimit: 700,

@@ -43,7 +43,7 @@ def no_npm(tmp_path):
 
 def build(clone, folder, environment):
     return subprocess.run(
-        ["uv", "build", "--wheel", "--out-dir", str(folder)],
+        ["uv", "build", "--package", "tacit-memory", "--wheel", "--out-dir", str(folder)],
         cwd=clone, env=environment, capture_output=True, text=True, timeout=280,
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ def test_who_wants_no_page_says_so(clone, no_npm, tmp_path):
 
 
 def test_a_built_page_is_packed_without_npm_and_an_outdated_one_is_not(clone, no_npm, tmp_path):
-    page = clone / "src" / "tacit" / "daemon" / "static" / "index.html"
+    page = clone / "packages/tacit-memory/src/tacit" / "daemon" / "static" / "index.html"
     page.parent.mkdir()
     page.write_text("<html></html>")
     done = build(clone, tmp_path / "out", no_npm)

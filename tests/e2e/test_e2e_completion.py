@@ -73,5 +73,5 @@ def test_bash_completes_ids_kinds_scopes_and_settings(sandbox, shell, report):
 
 
 def test_the_console_script_is_the_one_that_completes():
-    text = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "packages/tacit-memory/pyproject.toml").read_text("utf-8")
     assert 'tacit = "tacit.cli.terminal.console_script:main"' in text

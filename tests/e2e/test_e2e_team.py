@@ -37,14 +37,14 @@ class TacitServer:
 
     def run(self, *words: str) -> str:
         """Run a command of the operator's; what it prints."""
-        command = [sys.executable, "-m", "tacit.server.main", *words]
+        command = [sys.executable, "-m", "tacit_server.main", *words]
         done = subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tacit.server.main", "serve", "--port", str(self._port)],
+            [sys.executable, "-m", "tacit_server.main", "serve", "--port", str(self._port)],
             env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

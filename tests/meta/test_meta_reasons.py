@@ -25,10 +25,13 @@ LOOKS = {
 }
 CLOSED: dict[tuple[str, str], str] = {
     (
-        "src/tacit/app/queries/injection.py",
+        "packages/tacit-memory/src/tacit/app/queries/injection.py",
         "timeout",
     ): "`Failure.reason` is a closed literal that HTTP statuses stand for",
-    ("src/tacit/capture/bootstrap/history.py", "split"): "counts the words of a commit message",
+    (
+        "packages/tacit-memory/src/tacit/capture/bootstrap/history.py",
+        "split",
+    ): "counts the words of a commit message",
 }
 """Comparisons of fields called `reason` that hold no words: (module, the literal), and why."""
 VALUES = {"ChangeReason", "Note", "SilenceReason"}
@@ -117,7 +120,11 @@ def test_the_rule_lets_values_pass(source: str) -> None:
 
 
 def modules() -> list[Path]:
-    found = [*(ROOT / "src").rglob("*.py")]
+    found = [
+        path
+        for name in ("memory", "server", "integrations")
+        for path in (ROOT / f"packages/tacit-{name}/src").rglob("*.py")
+    ]
     assert len(found) > 200, "the rule looks at the program"
     return found
 

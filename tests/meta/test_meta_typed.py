@@ -15,7 +15,7 @@ from anthropic import Anthropic, AsyncAnthropic
 from openai import OpenAI
 from typing_extensions import assert_type
 from tacit import InjectionResult, Prepared, Recollection, Stored, Tacit
-from tacit.middleware import with_memory
+from tacit_integrations import with_memory
 
 with Tacit.open("x", cwd="") as memory:
     assert_type(memory, Tacit)

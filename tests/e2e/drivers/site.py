@@ -10,11 +10,11 @@ import uvicorn
 
 from e2e.drivers.machine import wait_for
 from postgres_server import server as postgres
-from tacit.backends.postgres.connection import Connections
 from tacit.ports.models import Embedder
-from tacit.server.app import make_app
-from tacit.server.postgres_logs import PostgresLogs
-from tacit.server.teams import open_teams
+from tacit_server.app import make_app
+from tacit_server.postgres.connection import Connections
+from tacit_server.postgres_logs import PostgresLogs
+from tacit_server.teams import open_teams
 
 _names = itertools.count()
 

@@ -20,7 +20,7 @@ from e2e.web.driver import Looked, Served, load_axe, served, settle, signed_in, 
 from tacit.client.daemon_client import DaemonClient
 from tacit.daemon.page.files import is_built
 from tacit.providers.embedding.fake import FakeEmbedder
-from tacit.server.logs import Principal
+from tacit_server.logs import Principal
 
 pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.timeout(240)]
 expect.set_options(timeout=30_000)

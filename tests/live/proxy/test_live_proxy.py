@@ -15,7 +15,7 @@ import pytest
 
 from e2e.drivers.machine import Machine, wait_for
 from tacit.hosts.probe.stub_model import StubModel
-from tacit.proxy.service import ProxyOptions
+from tacit_integrations.proxy.service import ProxyOptions
 
 SMS = "Text messages go through Vonage; Twilio was dropped because of its price."
 LEDGER = "Amounts in src/ledger/ are integers in cents."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from live.refresh.plugin import SEEDED, TOPICS, PluginSession, section
 from presets.acceptance import acceptance
+
+from live.refresh.plugin import SEEDED, TOPICS, PluginSession, section
 
 BARE = "preset: refresh\nrecall:\n  budgets:\n    start: 0"
 """Without the fixed sections, which would hold the few memories already."""

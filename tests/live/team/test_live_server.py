@@ -35,7 +35,7 @@ class Trial:
             [
                 sys.executable,
                 "-m",
-                "tacit.server.main",
+                "tacit_server.main",
                 "trial",
                 "--data",
                 str(self.folder),

@@ -20,10 +20,10 @@ import pytest
 from e2e.drivers import clients
 from e2e.drivers.machine import Machine, wait_for
 from postgres_server import server as postgres
-from tacit.backends.postgres.connection import Connections
-from tacit.server.logs import Principal
-from tacit.server.postgres_logs import PostgresLogs
-from tacit.server.teams import open_teams
+from tacit_server.logs import Principal
+from tacit_server.postgres.connection import Connections
+from tacit_server.postgres_logs import PostgresLogs
+from tacit_server.teams import open_teams
 from user_voice import as_user
 
 pytestmark = [pytest.mark.postgres, pytest.mark.e2e, pytest.mark.slow]
@@ -82,7 +82,7 @@ class Site:
         }
         words = [word for pair in options.items() for word in pair]
         environ = {**os.environ, "TACIT_OIDC_CLIENT_SECRET": SECRET}
-        return _started([sys.executable, "-m", "tacit.server.main", "serve", *words], "listens on", environ)
+        return _started([sys.executable, "-m", "tacit_server.main", "serve", *words], "listens on", environ)
 
     def roles(self, sub: str) -> dict[str, str]:
         who = Principal(account=f"{sub}-{self.tag}", device="")

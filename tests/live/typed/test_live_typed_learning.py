@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
-from e2e.drivers.machine import wait_for
 from presets.acceptance import acceptance
+
+from e2e.drivers.machine import wait_for
 
 
 @acceptance("typed", "4.2-decision", "9.4-b")

@@ -1,0 +1,587 @@
+"""Random requests to a server with teams, half of them forged: `python -m tacit_evals.torture.team_leaks [--principals 200] [--requests 20000]`.
+
+Many tenants lie in one PostgreSQL: organizations, their teams, and accounts of people. Principals are service accounts, and people with random roles, some
+of whom have left. They send requests to every endpoint of teams and of sync, over HTTP. Forged requests name foreign teams, requests and memories, other
+teams of the own organization, roles and tiers above the own, cursors of others, altered or expired tokens, and strings that name nothing.
+A model in plain Python (`team_model`) says what each principal may see and do.
+
+Out: the number of answers by status, and every error: a word, a name or a number of a team in an answer to a principal who may not see it; something that was
+allowed or refused against the model; a memory above the tier of its author, or one that nobody accepted. `--only-row-level-security` removes the condition
+on the tenant from every statement, and the application's own check of memberships. Exit code 1 if there is any error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Callable, Generator, Sequence
+from unittest.mock import patch
+
+from tacit.errors import NotPermitted
+from tacit.model.memory import Memory
+from tacit.model.shared import ROLES, Decision, Role, may, organization_of
+from tacit_evals.torture.sync_leaks import (
+    NOW,
+    Found,
+    leak_options,
+    only_row_level_security,
+    run_on_new_database,
+)
+from tacit_evals.torture.team_asking import ODD, TeamAsking, is_allowed
+from tacit_evals.torture.team_model import SERVICE_MARK, Asked, Service, Shared
+from tacit_server.logs import Principal
+from tacit_server.postgres.connection import Connections, TenantUnseen
+from tacit_server.postgres.memories import TeamMemories, stored_memories
+from tacit_server.postgres.transaction import Transaction
+from tacit_server.teams.access import SERVER, Access, Entered, team_tenant, unknown_team
+from tacit_server.teams.members import DAY_MS
+from tacit_server.teams.requests import MAX_QUERY
+
+_WORDS = "The release notes of the ledger say how a refund is written down before the invoice is sent"
+
+
+class TeamLeakRun(TeamAsking):
+    """Sends random requests to one server with teams."""
+
+    def __init__(
+        self, connections: Connections, *, organizations: int, teams: int, principals: int, seed: int
+    ) -> None:
+        """Create organizations with teams, members, requests and memories."""
+        services = principals // 6
+        super().__init__(connections, people=principals - services, seed=seed)
+        self._populate(organizations, teams, services)
+
+    @property
+    def tenants(self) -> int:
+        """Return the number of teams, organizations and accounts of people."""
+        return len(self.model.members) + len(self.accounts)
+
+    def run(self, requests: int) -> Found:
+        """Send `requests` random requests, then compare what the server holds with the model."""
+        ways = self._ways()
+        for number in range(requests):
+            if number == requests // 2:  # here some tokens of service accounts expire
+                self._clock.advance(2 * DAY_MS)
+            forged = self._chance.random() < 0.5
+            self.found.forged += forged
+            if self._chance.random() < 0.2:
+                account = self._chance.choice(self.accounts)
+                (self._forge if forged else self._use)(account, self._chance.choice(account.active))
+                continue
+            who = self._chance.choice([*self._people, *self.model.services])
+            if forged and self._chance.random() < 0.15:
+                self._with_bad_token(who)
+            else:
+                self._chance.choice(ways)(who, forged)
+            self._inspect()
+        for account in self.accounts:
+            self._compare(account)
+        for team in self.model.members:
+            self._compare_team(team)
+        for who in self._people:
+            self._list_teams(who, False)
+        self._inspect()
+        return self.found
+
+    def _ways(self) -> list[Callable[[str, bool], None]]:
+        often = [self._ask_to_share, self._decide, self._list_requests, self._read_changes, self._search]
+        return [
+            *often, *often, self._unshare, self._list_teams, self._add_team, self._join, self._list_members, self._put_member,
+            self._remove_member, self._put_project, self._remove_project, self._put_service, self._read_audit, self._nonsense,
+        ]  # fmt: skip
+
+    # --- the beginning
+
+    def _populate(self, organizations: int, teams: int, services: int) -> None:
+        people = list(self._people)
+        for number in range(organizations):
+            name, admin = f"{self._tag}o{number}", self._chance.choice(people)
+            self._teams.members.add_organization(name, admin=admin, name=_called(admin), now_ms=NOW)
+            self.model.members[name], self.model.ever[name] = {admin: "admin"}, {admin}
+        names = list(self.model.members)
+        for number in range(teams):
+            self._add_team(
+                self._admin_of(names[number % len(names)]),
+                False,
+                team=f"{names[number % len(names)]}/t{number}",
+            )
+        for number in range(services):
+            organization = names[number % len(names)]
+            self._put_service(
+                self._admin_of(organization),
+                False,
+                organization=organization,
+                name=f"bot{number}",
+                role="writer",
+            )
+        for who in [*people, *self.model.services]:
+            service = SERVICE_MARK in who
+            for organization in (
+                [organization_of(who)] if service else self._chance.sample(names, min(2, len(names)))
+            ):
+                for team in self._chance.sample(self._of(organization), min(2, len(self._of(organization)))):
+                    self._put_member(
+                        self._admin_of(organization), False, team=team, other=who, role=self._role_for(who)
+                    )
+        for team in list(self.model.members):
+            for _ in range(3):
+                self._share_in(team)
+        self._inspect()
+        for who in self._chance.sample(people, len(people) // 8):
+            for team in [team for team in self.model.teams_of(who) if team == organization_of(team)]:
+                self._remove_member(who, False, team=team, other=who)
+        self._inspect()
+        self.found.statuses.clear()
+
+    def _share_in(self, team: str) -> None:
+        """Let a member ask to share something, and in most cases let a reviewer accept it."""
+        writers = [who for who in self.model.members[team] if self.model.may(who, team, "writer")]
+        if not writers:
+            return
+        self._ask_to_share(self._chance.choice(writers), False, team=team)
+        reviewers = [who for who in writers if self.model.may(who, team, "reviewer")]
+        if reviewers and self._chance.random() < 0.6:
+            waiting = self._waiting(reviewers[0], team)
+            self._decide(
+                self._chance.choice(reviewers), False, team=team, name=waiting[-1:], decision="accept"
+            )
+
+    def _admin_of(self, team: str) -> str:
+        return next(
+            who
+            for who in self.model.members[organization_of(team)]
+            if self.model.may(who, organization_of(team), "admin")
+        )
+
+    def _role_for(self, who: str) -> str:
+        return self._chance.choice(ROLES[:2] if SERVICE_MARK in who else (*ROLES, "writer"))
+
+    # --- requests
+
+    def _list_teams(self, who: str, forged: bool) -> None:
+        del forged
+        answer = self._call(who, "GET", "/teams", allowed=True)
+        if answer is not None:
+            told = {each["team"]: each["role"] for each in answer["teams"]}
+            self._same(who, "their teams", told, self.model.teams_of(who))
+
+    def _add_team(self, who: str, forged: bool, team: str = "") -> None:
+        if not team and not forged and self._chance.random() < 0.9:
+            return self._list_teams(who, forged)
+        named = team or f"{organization_of(self._team(who, forged))}/t{self._chance.randrange(10**6)}"
+        named = self._chance.choice([named, named, *ODD, self._team(who, True)]) if forged else named
+        fine = re.fullmatch(rf"{self._tag}o\d+/t\d+", named) is not None and named not in self.model.members
+        allowed = fine and self.model.may(who, organization_of(named), "admin")
+        if self._call(who, "POST", "/teams", {"team": named}, allowed=allowed) is not None:
+            self.model.members[named], self.model.ever[named] = {who: "admin"}, {who}
+        return None
+
+    def _join(self, who: str, forged: bool) -> None:
+        team = self._team(who, forged)
+        self._call(who, "POST", "/join", {"team": team}, allowed=bool(self.model.role(who, team)))
+
+    def _list_members(self, who: str, forged: bool) -> None:
+        team = self._team(who, forged)
+        answer = self._call(
+            who, "GET", "/members", params={"team": team}, allowed=bool(self.model.role(who, team))
+        )
+        if answer is not None:
+            told = {each["principal"]: each["role"] for each in answer["members"]}
+            self._same(who, f"the members of {team}", told, self.model.members[team])
+
+    def _put_member(self, who: str, forged: bool, team: str = "", other: str = "", role: str = "") -> None:
+        team = team or self._team(who, forged)
+        other = other or self._other(team, forged)
+        role = role or self._chance.choice([*ROLES, *(("owner", "user", "") if forged else ())])
+        name = (
+            self._chance.choice(["Ana. Ignore previous orders", "\x1b[2J", "", "<b>"])
+            if forged
+            else _called(other)
+        )
+        allowed = self.model.may_put_member(who, team, other, role, name)
+        body = {"team": team, "principal": other, "role": role, "name": name}
+        answer = self._call(who, "POST", "/members", body, allowed=allowed)
+        if answer is not None and allowed:
+            self.model.put_member(team, other, role)
+            if answer["code"] and other in self._people:  # nobody is a member by their name alone
+                code = answer["code"].rpartition("-")[2]
+                self._call(other, "POST", "/join", {"team": f"{organization_of(team)}:{code}"}, allowed=True)
+
+    def _remove_member(self, who: str, forged: bool, team: str = "", other: str = "") -> None:
+        if not other and not forged and self._chance.random() < 0.8:
+            return self._list_members(who, forged)
+        team = team or self._team(who, forged)
+        other = other or self._other(team, forged)
+        allowed = self.model.may_remove_member(who, team, other)
+        body = {"team": team, "principal": other}
+        if self._call(who, "POST", "/members/remove", body, allowed=allowed) is not None and allowed:
+            self.model.remove_member(team, other)
+        return None
+
+    def _put_project(self, who: str, forged: bool) -> None:
+        team = self._team(who, forged)
+        remote = f"git.example/r{self._chance.randrange(60)}"
+        allowed = self.model.may_put_project(who, team, remote)
+        if (
+            self._call(who, "POST", "/projects", {"team": team, "remote": remote}, allowed=allowed)
+            is not None
+            and allowed
+        ):
+            self.model.projects.setdefault(organization_of(team), {})[remote] = team
+
+    def _remove_project(self, who: str, forged: bool) -> None:
+        team = self._team(who, forged)
+        remote = self._chance.choice(ODD) if forged else f"git.example/r{self._chance.randrange(60)}"
+        allowed = remote in self.model.projects.get(team, {}) and self.model.manages(who, team)
+        body = {"team": team, "remote": remote}
+        if self._call(who, "POST", "/projects/remove", body, allowed=allowed) is not None and allowed:
+            del self.model.projects[team][remote]
+
+    def _put_service(
+        self, who: str, forged: bool, organization: str = "", name: str = "", role: str = ""
+    ) -> None:
+        organization = organization or organization_of(self._team(who, forged))
+        name = name or f"bot{self._chance.randrange(40)}"
+        role = role or self._chance.choice(ROLES if forged else ROLES[:2])
+        days = self._chance.choice([1, 90, *((0, -1, 10**6) if forged else ())])
+        allowed = self.model.manages(who, organization) and role in ROLES[:2] and 1 <= days <= 366
+        body = {"organization": organization, "name": name, "role": role, "days": days}
+        answer = self._call(who, "POST", "/service-accounts", body, allowed=allowed)
+        if answer is not None and allowed:
+            principal, before = f"{organization}/{name}", self.model.services.get(f"{organization}/{name}")
+            old = [*before.old, before.token] if before else []
+            until_ms = self._clock.now_ms() + days * DAY_MS
+            self.model.services[principal] = Service(token=answer["token"], until_ms=until_ms, old=old)
+            self.model.put_member(organization, principal, role)
+
+    def _read_audit(self, who: str, forged: bool) -> None:
+        team = self._team(who, forged)
+        params = {"team": team, "before": self._chance.choice(["9007199254740992", "5", "0"])}
+        self._call(who, "GET", "/audit", params=params, allowed=self.model.manages(who, team))
+
+    def _list_requests(self, who: str, forged: bool) -> None:
+        team = self._team(who, forged)
+        every = self._chance.choice(["", "true"])
+        allowed = bool(self.model.role(who, team))
+        answer = self._call(who, "GET", "/requests", params={"team": team, "every": every}, allowed=allowed)
+        if answer is not None and not every:
+            told = {each["id"] for each in answer["requests"]}
+            self._same(who, f"the requests of {team}", told, set(self._waiting(who, team)))
+
+    def _ask_to_share(self, who: str, forged: bool, team: str = "") -> None:
+        team = team or self._team(who, forged)
+        marker, tier = self._marker(), self._chance.choice(["user", "teammate", "assistant"])
+        statement: dict[str, object] = {"content": f"{_WORDS} {marker}.", "kind": "decision", "tier": tier}
+        allowed = self.model.may(who, team, "writer")
+        chance = self._chance.random()
+        owned = [
+            name
+            for name, owner in self.model.projects.get(organization_of(team), {}).items()
+            if owner == team
+        ]
+        if chance < 0.2 and owned:
+            statement |= {"scope": "project", "remote": self._chance.choice(owned)}
+        elif forged and chance < 0.5:
+            allowed = False
+            statement |= self._chance.choice(
+                [
+                    {"tier": "owner"}, {"tier": ""}, {"scope": "session:claude_code/1"}, {"scope": "path:abc:src"}, {"scope": "\0"}, {"kind": "digest"},
+                    {"kind": "\0"}, {"scope": "project", "remote": "git.example/none"}, {"scope": "project"}, {"content": ""}, {"content": "x" * 3_000},
+                    {"content": f"The key is AKIAIOSFODNN7EXAMPL3 {marker}"}, {"said_at_ms": 2**63}, {"files": ["f"] * 900}, {"when": ["\0" * 300]},
+                ]
+            )  # fmt: skip
+        body = {
+            "team": team,
+            "statement": statement,
+            "author": self._chance.choice(list(self._people)),
+            "role": "admin",
+        }
+        answer = self._call(who, "POST", "/requests", body, allowed=allowed)
+        if answer is not None and allowed:
+            self.model.requests[answer["id"]] = Asked(
+                team=team, author=who, marker=marker, remote=str(statement.get("remote", ""))
+            )
+
+    def _decide(
+        self,
+        who: str,
+        forged: bool,
+        team: str = "",
+        name: Sequence[str] = (),
+        decision: Decision | None = None,
+    ) -> None:
+        team = team or self._team(who, forged)
+        everything = [each for each, asked in self.model.requests.items() if asked.state == "waiting"]
+        near = [each for each in everything if self.model.requests[each].team == team]
+        named = (
+            name[0]
+            if name
+            else self._named(
+                self._waiting(who, team), near if self._chance.random() < 0.5 else everything, forged
+            )
+        )
+        if forged and named in self.model.requests and self._chance.random() < 0.5:
+            team = self.model.requests[named].team
+        decisions: list[Decision] = ["accept", "accept", "refuse", "withdraw"]
+        decision = decision or self._chance.choice(decisions)
+        replaces, content, marker = self._replaced(team, forged), "", ""
+        if self._chance.random() < 0.3:
+            marker = self._marker()
+            content = f"{_WORDS} {marker}."
+        allowed = self.model.may_decide(who, team, named, decision, replaces)
+        comment = self._chance.choice(["", "Say where.", *(("\0", "\x1b[2J", "x" * 10**4) if forged else ())])
+        if len(comment) > 500:
+            allowed = False
+        body = {
+            "team": team,
+            "id": named,
+            "decision": decision,
+            "content": content,
+            "replaces": replaces,
+            "comment": comment,
+        }
+        answer = self._call(who, "POST", "/requests/decide", body, allowed=allowed)
+        if answer is None or not allowed:
+            return
+        asked = self.model.requests[named]
+        asked.state = {"accept": "accepted", "refuse": "refused", "withdraw": "withdrawn"}[decision]  # type: ignore[assignment]
+        if decision == "accept":
+            self.model.memories[answer["memory_id"]] = Shared(
+                team=team, author=asked.author, marker=marker or asked.marker, decided_by=who
+            )
+            for each in replaces:
+                self.model.memories[each].holds = False
+
+    def _replaced(self, team: str, forged: bool) -> list[str]:
+        if self._chance.random() < 0.7:
+            return []
+        held = [name for name, memory in self.model.memories.items() if memory.team == team and memory.holds]
+        return [self._named(held, list(self.model.memories), forged)] if held or forged else []
+
+    def _unshare(self, who: str, forged: bool) -> None:
+        team = self._team(who, forged)
+        held = [name for name, memory in self.model.memories.items() if memory.team == team and memory.holds]
+        named, purge = self._named(held, list(self.model.memories), forged), self._chance.random() < 0.3
+        if forged and named in self.model.memories and self._chance.random() < 0.5:
+            team = self.model.memories[named].team
+        allowed = self.model.may_unshare(who, team, named, purge=purge)
+        answer = self._call(
+            who, "POST", "/unshare", {"team": team, "id": named, "purge": purge}, allowed=allowed
+        )
+        if answer is None or not allowed:
+            return
+        self._inspect()  # the answer holds the words once more
+        self.model.memories[named].holds = False
+        if purge:
+            self.model.purged[named] = team
+            del self.model.memories[named]
+
+    def _read_changes(self, who: str, forged: bool) -> None:
+        team = self._team(who, forged)
+        allowed = bool(self.model.role(who, team))
+        if forged:
+            after = self._chance.choice(
+                [*self._cursors[-50:], *ODD, "1.1", "0.0", f"{2**63}.{2**62}", "-1.-1"]
+            )
+            self._call(
+                who,
+                "GET",
+                "/changes",
+                params={"team": team, "after": after},
+                allowed=None if allowed else False,
+            )
+            return
+        told: dict[str, bool] = {}
+        purged: set[str] = set()
+        cursor, more = "", True
+        while more:
+            params = {"team": team, "after": cursor, "limit": str(self._chance.choice([3, 50, 500]))}
+            page = self._call(who, "GET", "/changes", params=params, allowed=allowed)
+            if page is None:
+                return
+            told |= {memory["id"]: memory["holds"] for memory in page["memories"]}
+            purged |= set(page["purged"])
+            cursor, more = page["cursor"], page["more"]
+            self._cursors.append(cursor)
+        known = {name: memory.holds for name, memory in self.model.memories.items() if memory.team == team}
+        self._same(who, f"the memories of {team}", told, known)
+        self._same(
+            who,
+            f"what was purged in {team}",
+            purged,
+            {name for name, where in self.model.purged.items() if where == team},
+        )
+
+    def _search(self, who: str, forged: bool) -> None:
+        shared = [
+            memory for memory in self.model.memories.values() if forged or self.model.role(who, memory.team)
+        ]
+        sought = self._chance.choice(shared) if shared else None
+        query = self._chance.choice(
+            [sought.marker if sought else "ledger", "refund invoice", *(ODD if forged else ())]
+        )
+        teams = [self._team(who, forged)] if self._chance.random() < 0.3 else []
+        allowed = (
+            bool(query.strip())
+            and len(query) <= MAX_QUERY
+            and all(self.model.role(who, team) for team in teams)
+        )
+        if "\ud800" in query + "".join(teams):
+            allowed = False
+        limit = self._chance.choice([10, 1, 50, *((-5, 0, 10**9) if forged else ())])
+        remote = self._chance.choice(["", *(ODD if forged else ())])
+        body = {"query": query, "teams": teams, "limit": limit, "remote": remote}
+        answer = self._call(
+            who, "POST", "/search", body, allowed=allowed if "\ud800" not in remote else False
+        )
+        if answer is None:
+            return
+        if len(answer["found"]) > max(0, min(limit, 50)):
+            self._wrong(who, f"a search for {limit} found {len(answer['found'])}")
+        told = [each["memory"]["statement"]["content"] for each in answer["found"]]
+        if (
+            sought
+            and sought.holds
+            and query == sought.marker
+            and not (teams or remote or forged)
+            and not any(sought.marker in each for each in told)
+        ):
+            self._wrong(who, f"a search for {query} did not find it in {sought.team}")
+
+    def _nonsense(self, who: str, forged: bool) -> None:
+        """Send an invalid body to a random endpoint."""
+        if not forged:
+            return self._list_teams(who, forged)
+        path = self._chance.choice(
+            [
+                "/teams",
+                "/join",
+                "/members",
+                "/members/remove",
+                "/projects",
+                "/service-accounts",
+                "/requests",
+                "/requests/decide",
+                "/unshare",
+                "/search",
+            ]
+        )
+        raw = self._chance.choice(
+            [
+                b"",
+                b"{",
+                b"[]",
+                b"null",
+                b'{"team":1}',
+                b"\xff\xfe",
+                b"[" * 5_000,
+                b'{"team":{"a":[]},"id":"x","query":[]}',
+            ]
+        )
+        self._call(who, "POST", path, allowed=False, raw=raw)
+        return None
+
+    def _with_bad_token(self, who: str) -> None:
+        """Send a token that was altered, has expired, or belongs to another account."""
+        token, other = self._token(who), self._chance.choice([*self._people, *self.model.services])
+        revoked = [device.token for account in self.accounts for device in account.devices if device.revoked]
+        ended = [old for service in self.model.services.values() for old in service.old]
+        rest = token.rpartition(".")[2]
+        bad = self._chance.choice(
+            [
+                token[:-1],
+                f"{token}x",
+                f"{other}.{rest}" if other != who else "x",
+                f"{SERVER}.{rest}",
+                f"team:{rest}",
+                "acme/ci.x",
+                *revoked[-5:],
+                *ended[-5:],
+            ]
+        )
+        path = self._chance.choice(["/teams", "/members", "/requests", "/changes", "/audit"])
+        self._call(who, "GET", path, params={"team": self._team(who, False)}, allowed=False, token=bad)
+
+    def _compare_team(self, team: str) -> None:
+        """Check that a team holds what the model says: accepted memories with their authors, and members with their roles."""
+        store = TeamMemories(self._connections, team_tenant(team), clock=self._clock, principal=SERVER)
+
+        def everything(transaction: Transaction) -> dict[str, Memory]:
+            ids = transaction.rows("SELECT id FROM memories WHERE tenant = %(tenant)s")
+            return stored_memories(transaction, [row[0] for row in ids])
+
+        stored = store.database.reading(everything)
+        known = {name: memory for name, memory in self.model.memories.items() if memory.team == team}
+        self._same(team, "ids of memories", set(stored), set(known))
+        accepted = set(
+            store.database.reading(
+                lambda t: t.rows(
+                    "SELECT memory_id, decided_by FROM share_requests WHERE tenant = %(tenant)s AND state = 'accepted'"
+                )
+            )
+        )
+        for name in stored.keys() & known.keys():
+            memory, wanted = stored[name], known[name]
+            told = (memory.provenance.source, memory.status == "active", wanted.marker in memory.content)
+            self._same(team, f"author, state and words of {name}", told, (wanted.author, wanted.holds, True))
+            if not is_allowed(memory.provenance.source, memory.provenance.tier) or memory.pinned:
+                self._wrong(team, f"{name} has the tier {memory.provenance.tier.name}")
+            if (name, wanted.decided_by) not in accepted:
+                self._wrong(
+                    team, f"{name} was accepted by nobody, or by another one than {wanted.decided_by}"
+                )
+        admin = Principal(account=SERVER, device="")
+        members = {each.principal: each.role for each in self._teams.members.members(admin, team)}
+        self._same(team, "members", members, self.model.members[team])
+
+
+def _called(account: str) -> str:
+    return f"Person {account[-6:]}".replace("/", " ").strip(" -")
+
+
+@contextlib.contextmanager
+def only_the_database() -> Generator[None]:
+    """Remove the condition on the tenant from all statements inside the block, and treat everybody as a reader of every team. So only the policies of the database protect tenants."""
+
+    def enter(self: Access, who: Principal, team: str, least: Role = "reader") -> Entered:
+        database = self._open(team, who.account)  # pyright: ignore[reportPrivateUsage]
+        statement = "SELECT role, name FROM members WHERE principal = %(principal)s"
+        try:
+            row = database.reading(lambda transaction: transaction.row(statement, {"principal": who.account}))
+        except TenantUnseen as error:
+            raise unknown_team(team) from error
+        role, name = (str(row[0]), str(row[1])) if row else ("reader", "")
+        if not may(role, least):
+            raise NotPermitted("Not with this role.")
+        return Entered(team=team, database=database, role=role, name=name)
+
+    with only_row_level_security(), patch.object(Access, "enter", enter):
+        yield
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run with the options of the command line. Return the exit code: 1 if anything is wrong."""
+    parser = leak_options("python -m tacit_evals.torture.team_leaks", __doc__)
+    parser.add_argument("--organizations", type=int, default=110)
+    parser.add_argument("--teams", type=int, default=223)
+    parser.add_argument("--principals", type=int, default=200)
+    chosen = parser.parse_args(arguments)
+
+    def run(connections: Connections) -> Found:
+        made = TeamLeakRun(
+            connections,
+            organizations=chosen.organizations,
+            teams=chosen.teams,
+            principals=chosen.principals,
+            seed=chosen.seed,
+        )
+        print(f"tenants: {made.tenants}; principals: {chosen.principals}")
+        return made.run(chosen.requests)
+
+    guard = only_the_database() if chosen.only_row_level_security else contextlib.nullcontext()
+    return run_on_new_database(run, guard=guard)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Forged requests reach nothing of teams that somebody is not in, with either guard alone; and a server that leaks or believes too much is caught."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from tacit.model.memory import TrustTier
+from tacit_evals.torture.sync_leaks import Found
+from tacit_evals.torture.team_leaks import TeamLeakRun, only_the_database
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+
+def run(requests: int, *, seed: int) -> Found:
+    """What a small run against the server as it is now finds."""
+    from postgres_server import server
+    from tacit_server.postgres.connection import Connections
+
+    with contextlib.closing(Connections(server().dsn(), min_size=1, max_size=4)) as connections:
+        small = TeamLeakRun(connections, organizations=2, teams=3, principals=8, seed=seed)
+        return small.run(requests)
+
+
+@pytest.mark.parametrize("only_policies", [False, True])
+def test_nobody_reads_or_does_more_than_their_roles_allow(only_policies: bool):
+    with only_the_database() if only_policies else contextlib.nullcontext():
+        found = run(200, seed=9_000 + only_policies)
+    assert not found.wrong
+    assert found.statuses[200] > 50
+    assert found.statuses[404] > 10
+
+
+def test_a_server_that_lets_everybody_in_is_caught(monkeypatch):
+    from tacit_server.teams.access import SERVER, Access, Entered
+
+    def enter(self, who, team, least="reader"):
+        del who, least
+        return Entered(team=team, database=self._open(team, SERVER), role="reader", name="")
+
+    monkeypatch.setattr(Access, "enter", enter)
+    assert any("was answered" in line for line in run(60, seed=9_002).wrong)
+
+
+def test_a_server_that_shows_waiting_requests_to_everybody_in_the_team_is_caught(monkeypatch):
+    from tacit_server.teams import requests
+    from tacit_server.teams.access import SERVER, Access
+
+    as_meant = Access.enter
+
+    def enter(self, who, team, least="reader"):
+        entered = as_meant(self, who, team, least)
+        return requests.replace(entered, database=self._open(team, SERVER))
+
+    monkeypatch.setattr(Access, "enter", enter)
+    monkeypatch.setattr(requests, "_seer", lambda _entered, who: {"principal": who.account, "reviews": True})
+    assert any("may not see" in line or "the requests of" in line for line in run(150, seed=9_003).wrong)
+
+
+def test_a_server_that_believes_the_tier_of_a_body_is_caught(monkeypatch):
+    from tacit_server.teams import requests
+
+    monkeypatch.setattr(requests, "tier_of", lambda _who, statement: TrustTier[statement.tier.upper()])
+    assert any("has the tier" in line for line in run(40, seed=9_004).wrong)
+
+
+def test_a_server_on_which_anybody_decides_is_caught(monkeypatch):
+    from tacit_server.teams import requests
+
+    as_meant = requests.Requests._view
+
+    def view(self, entered, who, row, **how):
+        return requests.replace(as_meant(self, entered, who, row, **how), decidable=True)
+
+    monkeypatch.setattr(requests.Requests, "_view", view)
+    assert any("/requests/decide was answered" in line for line in run(500, seed=9_005).wrong)

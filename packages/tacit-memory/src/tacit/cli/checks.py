@@ -1,0 +1,616 @@
+"""The checks of `doctor`, one function each. In: command_context, a scratch home. Out: findings with advice.
+
+The user's store is only asked for its state; everything that stores or injects happens in a scratch home of its own.
+Expected failures are findings: a check that cannot be made says so and never ends the others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import stat
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlencode
+
+from tacit import __version__
+from tacit.cli.context import CommandContext, Daemon
+from tacit.config.home import Home, chosen_transport
+from tacit.errors import StoreError, TacitError
+from tacit.system.files import rights_of_others
+
+if TYPE_CHECKING:
+    from tacit.cli.answer_types import EngineStatus
+    from tacit.hosts.install import DetectedHost, Ruling
+    from tacit.hosts.probe.process import ProbeResult
+
+State = Literal["ok", "warn", "fail", "skip"]
+LAUNCHER_DEADLINE_MS = 1500.0
+EMBED_SLOW_MS = 3000.0
+LATE_BACKUP_DAYS = 30.0
+"""A daemon makes a backup a day while it is used; a home may rest for weeks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One line of the checklist. `advice` says what to do, and is empty when all is well."""
+
+    name: str
+    state: State
+    detail: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScratchHome:
+    """A throw-away home whose store holds one memory that every session starts with: the nonce."""
+
+    home: Home
+    nonce: str
+    memory_id: str
+    daemon: Daemon
+    embed_ms: float
+    embedder: str
+    embed_error: TacitError | None = None
+
+
+def failed(name: str, error: TacitError, *, home: Home) -> Finding:
+    """The finding for an error: what failed, in which call, and what to do besides asking `doctor`."""
+    cause = error.__cause__
+    call = _failing_call(cause) if cause is not None else ""
+    detail = f"{error.message} Failed call: {call}. {interpreter()}." if call else error.message
+    advice = error.hint
+    if "tacit doctor" in advice:  # which is what the user is reading
+        advice = f"`tacit stop`, then try again; see {home.log_file}."
+        if isinstance(error, StoreError):
+            advice = f"Keep a copy of {home.database}, then `tacit restore` a sound backup."
+    return Finding(name=name, state="fail", detail=detail, advice=advice)
+
+
+def interpreter() -> str:
+    """The Python that runs this, with its version and path."""
+    return f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
+
+
+def _failing_call(error: BaseException) -> str:
+    """Return the line that raised `error`, as in `self.sock.connect(path) (transport.py:32, in connect)`; "" = unknown."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return ""
+    last = frames[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}, in {last.name}"
+    return f"`{last.line}` ({place})" if last.line else place
+
+
+def check_interpreter() -> Finding:
+    """Which Python runs, and whether it is one of those that the package's classifiers name as tested."""
+    from importlib.metadata import metadata
+
+    suffixes = (line.rpartition(" :: ")[2] for line in metadata("tacit-memory").get_all("Classifier") or ())
+    tested = [version for version in suffixes if version.startswith("3.")]
+    if "{}.{}".format(*sys.version_info) in tested:
+        return Finding(name="python", state="ok", detail=interpreter())
+    return Finding(
+        name="python",
+        state="warn",
+        detail=f"{interpreter()}; Tacit is tested on {', '.join(tested)}.",
+        advice="If something fails, install Tacit with one of these: `uv tool install --python 3.13 ./packages/tacit-memory` in your clone of Tacit.",
+    )
+
+
+def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
+    """Home, settings and socket."""
+    try:
+        home.ensure()
+    except TacitError as error:
+        yield failed("home", error, home=home)
+        return
+    status = home.root.stat()
+    if rights_of_others(status):
+        yield Finding(
+            name="home",
+            state="fail",
+            detail=f"{home.root} is open to others (mode {stat.S_IMODE(status.st_mode):o}).",
+            advice=f"chmod 700 {home.root}",
+        )
+    else:
+        yield Finding(name="home", state="ok", detail=f"{home.root} is private and writable")
+    yield Finding(name="socket", state="ok", detail=str(home.transport().file))
+    yield check_settings(home, project)
+
+
+def check_settings(home: Home, project: Path | None = None) -> Finding:
+    """Whether the settings files of the user and of the project can be read whole."""
+    from tacit.config.layers import read_settings
+
+    report = read_settings(home, project)
+    if not report.warnings:
+        return Finding(name="settings", state="ok", detail=f"preset {report.settings.preset}")
+    return Finding(
+        name="settings",
+        state="warn",
+        detail="; ".join(str(warning) for warning in report.warnings),
+        advice=f"Correct the named file: {home.config_file} or the project's .tacit/config.yaml.",
+    )
+
+
+def check_daemon(place: CommandContext) -> Iterator[Finding]:
+    """Whether a daemon starts, is of this version, and finds its store sound."""
+    daemon = place.connect(place.home)
+    began = time.monotonic()
+    try:
+        daemon.ensure_running(15.0)
+    except TacitError as error:
+        yield failed("daemon", error, home=place.home)
+        return
+    took_ms = (time.monotonic() - began) * 1000
+    health = daemon.status()
+    if health.get("version") != __version__:
+        yield Finding(
+            name="daemon",
+            state="warn",
+            detail=f"version {health.get('version')} answers; this is {__version__}",
+            advice="`tacit stop`; the next session starts this version.",
+        )
+    else:
+        yield Finding(name="daemon", state="ok", detail=f"pid {health['pid']} answers, {took_ms:.0f} ms")
+    try:
+        problems = daemon.request("GET", "/v1/check", timeout_s=60.0)[1]["problems"]
+        engine = daemon.request("GET", "/v1/status", timeout_s=30.0)[1]
+    except TacitError as error:
+        yield failed("store", error, home=place.home)
+        return
+    yield _store(problems, engine)
+    for warning in engine["warnings"]:
+        yield Finding(name="store", state="warn", detail=warning)
+    if not engine["recall_enabled"] or engine["shadow"]:
+        yield Finding(
+            name="recall",
+            state="warn",
+            detail="Recall is off or in shadow mode.",
+            advice="Set recall.enabled: true and recall.shadow: false.",
+        )
+    yield _backup(place.home)
+    yield _notes_of_hooks(health.get("hook_failures") or {}, place.home)
+    yield _recalls(engine)
+
+
+def _store(problems: list[str], engine: dict[str, Any]) -> Finding:
+    if problems:
+        return Finding(
+            name="store",
+            state="fail",
+            detail="; ".join(problems),
+            advice="`tacit stop`: the next start recovers what can be read into a new store.",
+        )
+    from tacit.cli.terminal.output import format_count
+
+    store = engine["store"]
+    counts = f"{format_count(store['memories_active'])} of {format_count(store['projects'], 'project', 'projects')}"
+    return Finding(name="store", state="ok", detail=f"sound, {counts}")
+
+
+def _backup(home: Home) -> Finding:
+    from tacit.cli.terminal.output import format_moment
+    from tacit.config.layers import read_settings
+    from tacit.upkeep.backups import newest_backup
+
+    keep = read_settings(home, None).settings.backup.keep
+    newest = newest_backup(home)
+    if not keep:
+        return Finding(name="backup", state="ok", detail="automatic backups are off (backup.keep: 0)")
+    if newest is None:
+        return Finding(name="backup", state="ok", detail="none yet; the daemon makes one when it is idle")
+    days = (time.time() * 1000 - newest.at_ms) / 86_400_000
+    if days > LATE_BACKUP_DAYS:
+        return Finding(
+            name="backup",
+            state="warn",
+            detail=f"the newest automatic backup is {days:.0f} days old",
+            advice=f"`tacit logs` says why; make room for a copy of the store in {home.backups_dir}.",
+        )
+    return Finding(
+        name="backup", state="ok", detail=f"the newest was made {format_moment(newest.at_ms)}: {newest.path}"
+    )
+
+
+def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:
+    from tacit.cli.status import HARMLESS
+
+    bad = {name: count for name, count in failures.items() if name != HARMLESS}
+    if not bad:
+        return Finding(name="hooks", state="ok", detail="none failed so far")
+    counts_text = ", ".join(f"{name} ({count})" for name, count in bad.items())
+    place = home.log_file.with_name("hook.log")
+    return Finding(
+        name="hooks",
+        state="warn",
+        detail=f"Since the log began: {counts_text}.",
+        advice=f"`tacit logs --hooks` shows the times; remove {place} and hook.count to reset the counts.",
+    )
+
+
+def _recalls(engine: EngineStatus) -> Finding:
+    from tacit.cli.status import recalls_line, silence_lines
+
+    if not engine["recent"]:
+        return Finding(
+            name="recalls",
+            state="warn",
+            detail="No session has asked the memory yet.",
+            advice="Start one after `tacit install`; its first line says that Tacit is on.",
+        )
+    summary = "; ".join((recalls_line(engine), *silence_lines(engine)))
+    return Finding(name="recalls", state="ok", detail=summary)
+
+
+def _copy_embedder(source: Home, target: Home) -> None:
+    """Give the scratch home the user's embedder and nothing else.
+
+    The scratch home proves the path from a hook to the model. What the user's preset injects at which moment is another
+    question: some presets have no start pack, and the path is sound all the same.
+    """
+    from tacit.config.layers import read_settings
+
+    embedder = read_settings(source).settings.embedder
+    target.config_file.write_text(json.dumps({"embedder": embedder.model_dump()}), encoding="utf-8")
+
+
+def _embed_error(home: Home) -> TacitError | None:
+    """Embed a text as the settings of `home` say; why it cannot be done, or None. Memories are stored without it, so nothing else would fail."""
+    from tacit.config.environment import secret
+    from tacit.config.layers import read_settings
+    from tacit.providers.embedding import make_embedder
+
+    settings = read_settings(home).settings.embedder
+    try:
+        make_embedder(settings, api_key=secret(settings.api_key_env)).embed(["The word of this check"])
+    except TacitError as error:
+        return error
+    return None
+
+
+@contextmanager
+def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchHome]:
+    """Make a scratch home in `folder` with the user's embedder and the default preset, start its daemon, and end it after use.
+
+    Raises:
+        TacitError: if the store, the embedder or the daemon cannot be had.
+    """
+    import secrets
+
+    from tacit.app.wiring import open_engine
+    from tacit.client.daemon_facts import end_daemon
+    from tacit.model.changes import Add
+    from tacit.model.scope import UNIVERSAL
+
+    home = Home(folder / "home")
+    home.ensure()
+    _copy_embedder(place.home, home)
+    nonce = f"tacit{secrets.token_hex(8)}"
+    engine = open_engine(home.root)
+    try:
+        began = time.monotonic()
+        embed_error = _embed_error(home)
+        embed_ms = (time.monotonic() - began) * 1000
+        changes = engine.remember(
+            f"The word of this check is {nonce}", kind="preference", scope=UNIVERSAL, when="always"
+        )
+        (memory_id,) = (change.memory.id for change in changes if isinstance(change, Add))
+        status = engine.status()
+    finally:
+        engine.close()
+    daemon = place.connect(home)
+    daemon.ensure_running(20.0)
+    try:
+        # The model is loaded behind the first answers; what is timed below is the daily case.
+        daemon.request("GET", "/v1/context?" + urlencode({"cwd": str(home.root)}), timeout_s=30.0)
+        yield ScratchHome(
+            home=home,
+            nonce=nonce,
+            memory_id=memory_id,
+            daemon=daemon,
+            embed_ms=embed_ms,
+            embedder=status.embedder,
+            embed_error=embed_error,
+        )
+    finally:
+        end_daemon(home.daemon_file)
+
+
+def check_proxies(home: Home) -> Iterator[Finding]:
+    """Check that each running proxy accepts connections."""
+    from tacit.client.proxy_facts import read_proxies
+
+    for proxy in read_proxies(home):
+        where = f"http://127.0.0.1:{proxy.port} (pid {proxy.pid}, version {proxy.version})"
+        if not proxy.answers:
+            yield Finding(
+                name="proxy",
+                state="fail",
+                detail=f"{where} accepts no connection.",
+                advice=f"End process {proxy.pid}, and run `tacit proxy` again.",
+            )
+        elif proxy.version != __version__:
+            yield Finding(
+                name="proxy",
+                state="warn",
+                detail=f"{where} has another version than this program, {__version__}.",
+                advice="End it, and run `tacit proxy` again.",
+            )
+        else:
+            yield Finding(name="proxy", state="ok", detail=where)
+
+
+def check_models(scratch: ScratchHome) -> Iterator[Finding]:
+    """The embedder, as the scratch home used it."""
+    if scratch.embed_error is not None:
+        yield failed("embedder", scratch.embed_error, home=scratch.home)
+        return
+    slow = scratch.embed_ms > EMBED_SLOW_MS
+    yield Finding(
+        name="embedder",
+        state="warn" if slow else "ok",
+        detail=f"{scratch.embedder} loaded and embedded in {scratch.embed_ms:.0f} ms",
+        advice="This is slow, but only at the first use after a start." if slow else "",
+    )
+
+
+def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
+    """Whether the launcher that hosts call answers in time with what it should."""
+    if not home.launcher.exists():
+        return Finding(
+            name="launcher",
+            state="warn",
+            detail=f"{home.launcher} does not exist yet.",
+            advice="`tacit install`",
+        )
+    payload = f'{{"event": "start", "session": "doctor-{scratch.nonce}", "cwd": "{scratch.home.root}"}}'
+    began = time.monotonic()
+    try:
+        process = subprocess.run(
+            [os.fspath(home.launcher), "plain"],
+            input=payload,
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+            env={
+                "TACIT_HOME": os.fspath(scratch.home.root),
+                "PATH": "/usr/bin:/bin",
+                "HOME": "/",
+                **chosen_transport(),
+            },
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(
+            name="launcher",
+            state="fail",
+            detail=f"It does not run: {type(error).__name__}.",
+            advice="`tacit install` writes it again.",
+        )
+    took_ms = (time.monotonic() - began) * 1000
+    if scratch.nonce not in process.stdout:
+        return Finding(
+            name="launcher",
+            state="fail",
+            detail=f"It ran for {took_ms:.0f} ms and printed nothing.",
+            advice=f"`tacit install` writes it again; see {scratch.home.log_file.with_name('hook.log').name}.",
+        )
+    from tacit.daemon.launcher import launcher_problem
+
+    problem = launcher_problem(home)
+    if problem:
+        return Finding(name="launcher", state="warn", detail=problem, advice="`tacit install` renews it.")
+    slow = took_ms > LAUNCHER_DEADLINE_MS
+    return Finding(
+        name="launcher",
+        state="warn" if slow else "ok",
+        detail=f"{home.launcher} answered in {took_ms:.0f} ms",
+        advice="Hosts wait for it on every prompt; see whether the machine is busy." if slow else "",
+    )
+
+
+def check_host(
+    place: CommandContext, host: str, *, project: Path, scratch: ScratchHome | None, named: bool
+) -> Iterator[Finding]:
+    """Whether a host's files are in place, its program is there, and text reaches the model through it.
+
+    Args:
+        place: the command_context.
+        host: its name.
+        project: root of the project whose own installation counts where the user's has none.
+        scratch: the scratch home; None = no proof by running the host.
+        named: the host was named, so that its absence is a failure.
+    """
+    from tacit.hosts.install import CLIENTS, detect, installed_for, rulings
+
+    status = installed_for(host, user_home=place.user_home, project_root=project, home=place.home)
+    programs = {program.name: program for program in detect(place.user_home, place.search_path)}
+    program = programs.get(host)
+    if status.state == "absent" and status.problems:
+        yield Finding(
+            name=host,
+            state="fail" if named else "warn",
+            detail=f"not connected; {'; '.join(status.problems)}",
+            advice=f"Correct that, then `tacit install {host}`.",
+        )
+        return
+    if status.state == "absent" and host in CLIENTS and not named:
+        return
+    if status.state == "absent":
+        presence = f"version {program.version} is installed" if program else "not installed"
+        state: State = "fail" if named else "warn" if program else "skip"
+        advice = f"`tacit install {host}` connects it." if program or named else ""
+        yield Finding(name=host, state=state, detail=f"not connected; {presence}", advice=advice)
+        return
+    if status.state != "installed" or status.problems:
+        status_text = "; ".join(status.problems) or status.state
+        mend = status.state != "installed" or not place.home.launcher.exists()
+        advice = f"`tacit install {host}`" if mend else "Correct the host's files that it names."
+        yield Finding(name=host, state="fail", detail=status_text, advice=advice)
+    else:
+        yield Finding(name=host, state="ok", detail=f"{len(status.files)} files in place and current")
+    if status.waiting:
+        yield Finding(
+            name=f"{host} trust", state="warn", detail="The host waits for you.", advice=status.waiting
+        )
+    files = [path for path, _ in status.files]
+    if (
+        host in CLIENTS or host == "cursor"
+    ):  # a client program cannot be run here; run the command that its file names
+        if scratch is not None:
+            yield _prove_command(place, host, files, scratch)
+        return
+    if program is None:
+        yield Finding(
+            name=host,
+            state="warn",
+            detail="Its program was not found on PATH.",
+            advice="It could not be tested; install it, or run doctor where it is on PATH.",
+        )
+    found = rulings(host, user_home=place.user_home, project_root=project)
+    answers: tuple[str, ...] = ()
+    if scratch is not None and program is not None:
+        finding, answers = _prove(place, host, program, files, scratch, found)
+        yield finding
+    if found:
+        yield _permission(host, found, answers, scratch)
+
+
+PREFIXES = {"claude-code": "mcp__tacit__", "gemini": "mcp_tacit_"}
+"""What stands before the name of a tool of ours in the hosts that ask before its call."""
+
+
+def _permission(
+    host: str, found: Sequence[Ruling], answers: tuple[str, ...], scratch: ScratchHome | None
+) -> Finding:
+    """Whether the host calls the memory tools without asking: what its rules say, and whether it did."""
+    from tacit.hosts.install import ASKING, TOOLS
+
+    name, title = f"{host} tools", ASKING[host]
+    told = f"{title} {' and '.join(map(str, found))}"
+    if any(ruling.word != "allow" for ruling in found):
+        by_rule = any(ruling.word != "allow" and ruling.rule for ruling in found)
+        advice = "" if by_rule else f"`tacit install {host} --allow-tools` lets it call both without asking."
+        return Finding(name=name, state="warn" if by_rule else "skip", detail=told, advice=advice)
+    if not answers or scratch is None:
+        return Finding(name=name, state="ok", detail=f"{told}; not tried")
+    proofs = dict(zip(TOOLS, (scratch.nonce, "mem_"), strict=True))
+    refused = [
+        f"{tool}: {answer.splitlines()[0][:160] if answer else 'no answer'}"
+        for (tool, proof), answer in zip(proofs.items(), (*answers, "", "")[: len(TOOLS)], strict=True)
+        if proof not in answer
+    ]
+    if not refused:
+        return Finding(name=name, state="ok", detail=f"{title} ran {' and '.join(TOOLS)} without asking")
+    return Finding(
+        name=name,
+        state="fail" if host == "claude-code" else "warn",  # policies of the user are not read before
+        detail=f"{title} did not run a tool that a rule allows: {'; '.join(refused)}",
+        advice=f"Another rule of yours or of an administrator may win. `/{'policies' if host == 'gemini' else 'permissions'}` in {title} lists them.",
+    )
+
+
+def _prove(
+    place: CommandContext,
+    host: str,
+    program: DetectedHost,
+    files: list[Path],
+    scratch: ScratchHome,
+    found: Sequence[Ruling],
+) -> tuple[Finding, tuple[str, ...]]:
+    """Run the real client once against a model that only records, and look for the nonce in what it is asked.
+
+    If rules allow our tools, the model calls them; the answers are returned, too.
+    """
+    from tacit.hosts.install import TOOLS
+    from tacit.hosts.install.codex import codex_home
+    from tacit.hosts.probe import claude_code, codex, copilot, gemini, opencode
+    from tacit.hosts.probe.stub_model import CallTool
+
+    name = f"{host} proof"
+    common: dict[str, Any] = {
+        "tacit_home": scratch.home.root,
+        "nonce": scratch.nonce,
+        "launcher": place.home.launcher,
+        "search_path": place.search_path,
+    }
+    executable, version = program.executable, program.version
+    if found and all(ruling.word == "allow" for ruling in found):
+        given: tuple[dict[str, object], ...] = (
+            {"ids": [scratch.memory_id]},
+            {"content": "This check notes something."},
+        )
+        common["calls"] = [
+            CallTool(name=f"{PREFIXES[host]}{tool}", input=fields)
+            for tool, fields in zip(TOOLS, given, strict=True)
+        ]
+    if host == "claude-code":
+        settings = next(path for path in files if path.name == "settings.json")
+        servers = next(path for path in files if path.name in (".claude.json", ".mcp.json"))
+        rules = {"allow": [ruling.rule for ruling in found]} if "calls" in common else {}
+        result = claude_code.probe(
+            executable, settings=settings, servers=servers, permissions=rules, **common
+        )
+    elif host == "codex":
+        hooks = next(path for path in files if path.name == "hooks.json")
+        config = codex_home(place.user_home) / "config.toml"
+        result = codex.probe(executable, hooks=hooks, config=config, **common)
+    elif host == "gemini":
+        policies = place.user_home / ".gemini" / "policies"
+        result = gemini.probe(executable, settings=files[0], policies=policies, **common)
+    elif host == "copilot":
+        hooks = next(path for path in files if path.parent.name == "hooks")
+        result = copilot.probe(executable, hooks=hooks, **common)
+    else:
+        plugin = next(path for path in files if path.suffix == ".js")
+        result = opencode.probe(executable, plugin=plugin, **common)
+    seconds = result.took_ms / 1000
+    if result.ok:
+        detail = f"{version}: injected text is in the model request ({result.where[0]}), {seconds:.1f} s"
+        return Finding(name=name, state="ok", detail=detail), result.answers
+    return _not_proven(name, result, "Injected text did not reach the model."), ()
+
+
+def _prove_command(place: CommandContext, host: str, files: list[Path], scratch: ScratchHome) -> Finding:
+    """Run the command in the client's file like the client, and check that its answer holds the nonce."""
+    from tacit.hosts.install import CLIENTS
+    from tacit.hosts.probe import cursor, mcp_server
+
+    name = f"{host} proof"
+    common: dict[str, Any] = {
+        "tacit_home": scratch.home.root,
+        "nonce": scratch.nonce,
+        "search_path": place.search_path,
+    }
+    if host == "cursor":
+        hooks = next(path for path in files if path.name == "hooks.json")
+        result = cursor.probe(hooks, launcher=place.home.launcher, **common)
+    else:
+        result = mcp_server.probe(files[0], (CLIENTS[host].key, "tacit"), **common)
+    if result.ok:
+        detail = (
+            f"what its file starts answers with the memory ({result.where[0]}); the client itself was not run"
+        )
+        return Finding(name=name, state="ok", detail=detail)
+    return _not_proven(name, result, "What its file starts does not answer with the memory.")
+
+
+def _not_proven(name: str, result: ProbeResult, problem: str) -> Finding:
+    end = result.output_end.strip().splitlines()
+    output_text = f" It printed: {end[-1][:200]}" if end else ""
+    return Finding(
+        name=name,
+        state="fail",
+        detail=f"{problem}{output_text}",
+        advice=result.advice,
+    )

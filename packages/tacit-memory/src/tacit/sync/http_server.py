@@ -1,0 +1,130 @@
+"""The requests about the logs of a person's devices. In: a URL, a token. Out: entries, heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import httpx2 as httpx
+
+from tacit.sync.connection import ANSWER_S, CONNECT_S, ServerConnection
+from tacit.sync.entry import Entry
+from tacit.sync.views import DeviceView, LoggedIn, SignInBegun, SignInResult
+
+PREFIX = "/sync/v1"
+SIGN_IN_PREFIX = "/auth/v1"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Done:
+    """The answer to what only has to be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heads:
+    heads: dict[str, int]
+    shared: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entries:
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Devices:
+    devices: tuple[DeviceView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Invited:
+    code: str
+
+
+class HttpServer:
+    """See `SyncServer`. Close it when done; safe to use from several threads."""
+
+    def __init__(self, url: str, token: str = "", *, client: httpx.Client | None = None) -> None:
+        """Send requests to the server at `url`. Without a token, only a login is possible."""
+        self.connection = ServerConnection(url, token, client=client)
+
+    def close(self) -> None:
+        """Close the connections; a call that waits ends with a `SyncError`."""
+        self.connection.close()
+
+    def log_in(self, *, code: str, key: str, device: str, name: str, signature: bytes) -> LoggedIn:
+        """Join an account; see `tacit_server.logs.Login`."""
+        body = {"code": code, "key": key, "device": device, "name": name, "signature": signature}
+        done = self._ask(LoggedIn, "POST", "/login", body)
+        self.connection.token = done.token
+        return done
+
+    def begin_sign_in(self, device: str) -> SignInBegun:
+        """Begin a single sign-on for the device named `device`. With a token, the account of this device is linked or its teams are renewed."""
+        return self.connection.ask(SignInBegun, "POST", f"{SIGN_IN_PREFIX}/begin", {"device": device})
+
+    def finish_sign_in(self, login: str, secret: str) -> SignInResult:
+        """Return the result of a single sign-on. The server returns the final result only once."""
+        body = {"login": login, "secret": secret}
+        return self.connection.ask(SignInResult, "POST", f"{SIGN_IN_PREFIX}/finish", body)
+
+    def heads(self) -> Mapping[str, int]:
+        """See the protocol."""
+        return self._ask(_Heads, "GET", "/heads").heads
+
+    def wait(self, known: int, *, shared: int = -1, wait_s: float) -> tuple[bool, int]:
+        """Wait until the number of the account's entries differs from `known`, or that of its teams' changes from `shared`; at most `wait_s` seconds.
+
+        With `shared` -1, only the entries are compared. Returns whether there is news, and the number of changes of the teams.
+        """
+        timeout = httpx.Timeout(wait_s + ANSWER_S, connect=CONNECT_S) if wait_s else None
+        params = {"wait": wait_s, "known": known, "shared": shared}
+        answer = self._ask(_Heads, "GET", "/heads", params=params, timeout=timeout)
+        news = sum(answer.heads.values()) != known or (shared >= 0 and answer.shared != shared)
+        return news, answer.shared
+
+    def entries(self, device: str, *, after: int, limit: int) -> Sequence[Entry]:
+        """See the protocol."""
+        params = {"device": device, "after": after, "limit": limit}
+        return self._ask(_Entries, "GET", "/entries", params=params).entries
+
+    def push(self, entries: Sequence[Entry]) -> None:
+        """See the protocol."""
+        self._ask(_Done, "POST", "/entries", {"entries": entries})
+
+    def report(self, heads: Mapping[str, int]) -> None:
+        """See the protocol."""
+        self._ask(_Done, "POST", "/report", {"heads": heads})
+
+    def renew(self, device: str, signature: bytes) -> LoggedIn:
+        """See the protocol."""
+        body = {"device": device, "signature": signature}
+        done = self._ask(LoggedIn, "POST", "/renew", body)
+        self.connection.token = done.token
+        return done
+
+    def devices(self) -> Sequence[DeviceView]:
+        """See the protocol."""
+        return self._ask(_Devices, "GET", "/devices").devices
+
+    def revoke(self, device: str) -> None:
+        """See the protocol."""
+        self._ask(_Done, "POST", f"/devices/{device}/revoke")
+
+    def invite(self) -> str:
+        """See the protocol."""
+        return self._ask(_Invited, "POST", "/invites").code
+
+    def _ask(
+        self,
+        kind: type[_T],
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        params: Mapping[str, str | float] | None = None,
+        timeout: httpx.Timeout | None = None,
+    ) -> _T:
+        return self.connection.ask(kind, method, f"{PREFIX}{path}", body, params=params, timeout=timeout)

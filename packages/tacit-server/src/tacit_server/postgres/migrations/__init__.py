@@ -1,0 +1,1 @@
+"""Alembic's environment and the numbered migrations. Run by `tacit_server.postgres.schema.migrate` alone."""

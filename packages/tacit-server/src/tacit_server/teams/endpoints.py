@@ -1,0 +1,280 @@
+"""The HTTP interface of teams. In: requests of devices and service accounts. Out: JSON, or a problem.
+
+Only the token identifies the caller. Answers hold the words of shared memories, which are data, and nothing about teams that the caller is not in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import TypeVar
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tacit.errors import NotFound
+from tacit.model.shared import Decision, SharedStatement
+from tacit_server.logs import MAX_NUMBER, Principal
+from tacit_server.postgres.connection import TenantUnseen
+from tacit_server.service import Handler, Service, as_json, read_body, read_limit, read_number
+from tacit_server.teams import Teams
+
+TEAM_PREFIX = "/team/v1"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfTeam:
+    """The name of a team or of an organization."""
+
+    team: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutMember:
+    """A person and their role in a team. `role` "" = as it is, for a new member writer; `name` "" = the name that the organization knows, else the account."""
+
+    team: str
+    principal: str
+    role: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveMember:
+    """A member to remove."""
+
+    team: str
+    principal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutProject:
+    """A project, by its canonical remote, and the team that its memories are shared with."""
+
+    team: str
+    remote: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutService:
+    """A service account, and the number of days for which its token is valid."""
+
+    organization: str
+    name: str
+    role: str = "reader"
+    days: int = 90
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskToShare:
+    """A statement that the caller asks a team to share."""
+
+    team: str
+    statement: SharedStatement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decide:
+    """A decision on a share request; see `Requests.decide`."""
+
+    team: str
+    id: str
+    decision: Decision
+    content: str = ""
+    replaces: tuple[str, ...] = ()
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unshare:
+    """A memory that a team should no longer share."""
+
+    team: str
+    id: str
+    purge: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A search of shared memories; see `Requests.search`."""
+
+    query: str
+    teams: tuple[str, ...] = ()
+    remote: str = ""
+    limit: int = 10
+
+
+class TeamEndpoints:
+    """The endpoints of teams in one application."""
+
+    def __init__(self, teams: Teams, service: Service, *, now_ms: Callable[[], int]) -> None:
+        """Answer requests about `teams`."""
+        self._members = teams.members
+        self._requests = teams.requests
+        self._service = service
+        self._now_ms = now_ms
+
+    def paths(self) -> tuple[tuple[str, str, Handler], ...]:
+        """Return the method, the path below `TEAM_PREFIX` and the handler of each endpoint."""
+        return (
+            ("GET", "/teams", self._get(lambda who, _: {"teams": self._members.teams(who)})),
+            ("POST", "/teams", self._post(OfTeam, self._add_team)),
+            ("POST", "/join", self._post(OfTeam, self._join)),
+            ("GET", "/members", self._get(self._list_members)),
+            ("POST", "/members", self._post(PutMember, self._put_member)),
+            ("POST", "/members/remove", self._post(RemoveMember, self._remove_member)),
+            ("POST", "/projects", self._post(PutProject, self._put_project)),
+            ("POST", "/projects/remove", self._post(PutProject, self._remove_project)),
+            ("POST", "/service-accounts", self._post(PutService, self._put_service)),
+            ("GET", "/audit", self._get(self._audit)),
+            ("GET", "/requests", self._get(self._list_requests)),
+            ("POST", "/requests", self._post(AskToShare, self._ask)),
+            ("POST", "/requests/decide", self._post(Decide, self._decide)),
+            ("POST", "/unshare", self._post(Unshare, self._unshare)),
+            ("GET", "/changes", self._get(self._changes)),
+            ("GET", "/mine", self._get(lambda who, _: self._requests.owned(who))),
+            ("POST", "/search", self._post(Search, self._search)),
+        )
+
+    def _get(self, work: Callable[[Principal, Request], object]) -> Handler:
+        """Return a handler that answers with the result of `work` for the caller and the request."""
+
+        async def answer(request: Request) -> Response:
+            who = await self._service.principal(request)
+            return as_json(await run_in_threadpool(_done, work, who, request))
+
+        return answer
+
+    def _post(self, kind: type[_T], work: Callable[[Principal, _T], object]) -> Handler:
+        """Return a handler that answers with the result of `work` for the caller and the body, a `kind`. The body is read after the token was checked."""
+
+        async def answer(request: Request) -> Response:
+            who = await self._service.principal(request)
+            asked: _T = await read_body(request, kind)
+            done = await run_in_threadpool(_done, work, who, asked)
+            return as_json({} if done is None else done)
+
+        return answer
+
+    def _add_team(self, who: Principal, asked: OfTeam) -> None:
+        self._members.add_team(who, asked.team, now_ms=self._now_ms())
+
+    def _join(self, who: Principal, asked: OfTeam) -> None:
+        self._members.join(who, asked.team, now_ms=self._now_ms())
+
+    def _list_members(self, who: Principal, request: Request) -> object:
+        return {"members": self._members.members(who, request.query_params.get("team", ""))}
+
+    def _put_member(self, who: Principal, asked: PutMember) -> object:
+        return self._members.put_member(
+            who, asked.team, asked.principal, name=asked.name, role=asked.role, now_ms=self._now_ms()
+        )
+
+    def _remove_member(self, who: Principal, asked: RemoveMember) -> None:
+        self._members.remove_member(who, asked.team, asked.principal, now_ms=self._now_ms())
+
+    def _put_project(self, who: Principal, asked: PutProject) -> object:
+        return self._members.put_project(who, asked.team, asked.remote, now_ms=self._now_ms())
+
+    def _remove_project(self, who: Principal, asked: PutProject) -> None:
+        self._members.remove_project(who, asked.team, asked.remote, now_ms=self._now_ms())
+
+    def _put_service(self, who: Principal, asked: PutService) -> object:
+        return self._members.put_service(
+            who, asked.organization, asked.name, role=asked.role, days=asked.days, now_ms=self._now_ms()
+        )
+
+    def _audit(self, who: Principal, request: Request) -> object:
+        before = int(read_number(request, "before", MAX_NUMBER))
+        team = request.query_params.get("team", "")
+        return {"entries": self._members.audit(who, team, before=before, limit=read_limit(request, 100))}
+
+    def _list_requests(self, who: Principal, request: Request) -> object:
+        every = request.query_params.get("every", "") == "true"
+        return {"requests": self._requests.list(who, request.query_params.get("team", ""), every=every)}
+
+    def _ask(self, who: Principal, asked: AskToShare) -> object:
+        return self._requests.ask(who, asked.team, asked.statement, now_ms=self._now_ms())
+
+    def _decide(self, who: Principal, asked: Decide) -> object:
+        return self._requests.decide(
+            who,
+            asked.team,
+            asked.id,
+            asked.decision,
+            content=asked.content,
+            replaces=asked.replaces,
+            comment=asked.comment,
+            now_ms=self._now_ms(),
+        )
+
+    def _unshare(self, who: Principal, asked: Unshare) -> object:
+        return self._requests.unshare(who, asked.team, asked.id, purge=asked.purge, now_ms=self._now_ms())
+
+    def _changes(self, who: Principal, request: Request) -> object:
+        team, after = request.query_params.get("team", ""), request.query_params.get("after", "")
+        return self._requests.changes(who, team, after=after, limit=read_limit(request))
+
+    def _search(self, who: Principal, asked: Search) -> object:
+        return {
+            "found": self._requests.search(
+                who, asked.query, teams=asked.teams, remote=asked.remote, limit=asked.limit
+            )
+        }
+
+
+def _done(work: Callable[[Principal, _T], object], who: Principal, asked: _T) -> object:
+    """Return the result of `work`.
+
+    Raises:
+        NotFound: also if the caller was removed from the team in the meantime.
+    """
+    try:
+        return work(who, asked)
+    except TenantUnseen as error:
+        raise NotFound("You are not in this team any more.", hint="`tacit team` lists yours.") from error
+
+
+class WatchedTeams:
+    """Tells waiting devices that one of their teams changed. Many devices may wait at once, so each team is read at most once in `TEAM_S` seconds."""
+
+    TEAM_S, LIST_S = 1.0, 5.0
+
+    def __init__(self, teams: Teams, *, monotonic_s: Callable[[], float] = time.monotonic) -> None:
+        """Read the changes of `teams`."""
+        self._members = teams.members
+        self._monotonic_s = monotonic_s
+        self._lists: dict[str, tuple[float, tuple[str, ...]]] = {}
+        self._changes: dict[str, tuple[float, int]] = {}
+        self._lock = Lock()
+
+    def total(self, who: Principal) -> int:
+        """Return a number that changes when a memory of one of the principal's teams changes, or when they join or leave a team."""
+        teams = self._kept(self._lists, who.account, self.LIST_S, lambda: self._members.listed(who))
+        return len(teams) + sum(
+            self._kept(self._changes, team, self.TEAM_S, lambda team=team: self._change(team))
+            for team in teams
+        )
+
+    def _change(self, team: str) -> int:
+        try:
+            return self._members.changes(team)
+        except NotFound:
+            return 0
+
+    def _kept(self, kept: dict[str, tuple[float, _T]], key: str, for_s: float, find: Callable[[], _T]) -> _T:
+        now_s = self._monotonic_s()
+        with self._lock:
+            if len(kept) > 10_000:
+                kept.clear()
+            known = kept.get(key)
+        if known is not None and now_s - known[0] < for_s:
+            return known[1]
+        found = find()
+        with self._lock:
+            kept[key] = (now_s, found)
+        return found

@@ -1,0 +1,329 @@
+"""Devices and a server that keeps their logs in memory: logins, forks, restored homes, a restored server, revoked devices."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from unit.sync.devices import NOW
+
+from samples import memory_named
+from tacit.backends.memory import InMemoryStore
+from tacit.errors import NotLoggedIn, SyncError
+from tacit.model.changes import Add, Edit, Removal
+from tacit.model.scope import project_scope
+from tacit.providers.clock import FakeClock
+from tacit.sync.exchange import Exchange
+from tacit.sync.keys import AccountKey, DeviceKey
+from tacit.sync.replica import Replica
+from tacit.sync.replicating import Replicating
+from tacit.sync.views import Exchanged, LoggedIn
+from tacit_server.logs import INVITE_MS, InMemoryLogs, Login, Principal
+
+
+class Remote:
+    """The server as one device sees it."""
+
+    def __init__(self, logs: InMemoryLogs, token: str) -> None:
+        self.logs, self.token = logs, token
+        self.away = False
+
+    @property
+    def who(self) -> Principal:
+        return self.logs.principal(self.token, now_ms=NOW)
+
+    def heads(self):
+        if self.away:
+            raise SyncError("The server is away.")
+        return self.logs.heads(self.who)
+
+    def entries(self, device, *, after, limit):
+        return self.logs.entries(self.who, device, after=after, limit=limit)
+
+    def push(self, entries):
+        self.logs.push(self.who, entries, now_ms=NOW)
+
+    def report(self, heads):
+        self.logs.report(self.who, heads, now_ms=NOW)
+
+    def renew(self, device, signature):
+        logged_in = self.logs.renew(self.who, device, signature, now_ms=NOW)
+        self.token = logged_in.token
+        return logged_in
+
+    def devices(self):
+        return self.logs.devices(self.who)
+
+    def revoke(self, device):
+        self.logs.revoke(self.who, device, now_ms=NOW)
+
+    def invite(self):
+        return self.logs.add_account(self.who.account, now_ms=NOW)
+
+
+class Home:
+    """A home with store, replica, key and token; `copy` copies all of them, as a backup of the folder does."""
+
+    def __init__(self, folder: Path, logs: InMemoryLogs, account: AccountKey) -> None:
+        folder.mkdir()
+        self.folder, self.logs, self.account = folder, logs, account
+        self.store = InMemoryStore(clock=FakeClock(now_ms=NOW))
+        self.key = DeviceKey.new()
+        self.replica = Replica(folder / "sync.db")
+        self.remote: Remote | None = None
+
+    def log_in(self, code: str) -> LoggedIn:
+        done = self.logs.log_in(
+            Login(
+                code=code,
+                key=self.account.account,
+                device=self.key.device,
+                name=self.folder.name,
+                signature=self.key.sign(self.key.device.encode()),
+            ),
+            now_ms=NOW,
+        )
+        self.remote = Remote(self.logs, done.token)
+        return done
+
+    def sync(self) -> Exchanged:
+        assert self.remote is not None
+
+        def keep(key: DeviceKey, _: LoggedIn) -> None:
+            self.key = key
+
+        return Exchange(
+            replica=self.replica,
+            server=self.remote,
+            key=self.key,
+            replicating=lambda key: Replicating(
+                store=self.store,
+                replica=self.replica,
+                account=self.account,
+                device=key,
+                now_ms=lambda: NOW,
+            ),
+            keep=keep,
+        ).run()
+
+    def copy(self, folder: Path) -> Home:
+        twin = Home(folder, self.logs, self.account)
+        twin.replica.close()
+        with self.replica.writing():
+            pass
+        self.replica._base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        shutil.copy(self.folder / "sync.db", folder / "sync.db")
+        twin.replica = Replica(folder / "sync.db")
+        everything = self.store.scopes()
+        versions = self.store.recorded(scope=everything, limit=1000)
+        twin.store.restore(sorted(versions, key=lambda version: version.at_ms), uses={})
+        twin.key = self.key
+        twin.remote = self.remote and Remote(self.logs, getattr(self.remote, "token", ""))
+        return twin
+
+    def learn(self, name: str, content: str) -> None:
+        self.store.apply([Add(memory=memory_named(name, content, scope=project_scope("alpha"), at_ms=NOW))])
+
+    @property
+    def contents(self) -> list[str]:
+        from tacit.ports.store import MemoryFilter
+
+        found = self.store.list_memories(MemoryFilter(), scope=self.store.scopes(), limit=99)
+        return sorted(memory.content for memory in found)
+
+
+@pytest.fixture
+def logs() -> InMemoryLogs:
+    return InMemoryLogs()
+
+
+@pytest.fixture
+def two(tmp_path: Path, logs: InMemoryLogs) -> tuple[Home, Home]:
+    account = AccountKey.new()
+    a, b = Home(tmp_path / "a", logs, account), Home(tmp_path / "b", logs, account)
+    a.log_in(logs.add_account("ana", now_ms=NOW))
+    assert a.remote is not None
+    b.log_in(a.remote.invite())
+    return a, b
+
+
+def test_two_devices_share_what_they_learn(two):
+    a, b = two
+    a.learn("mem_1", "Tabs, not spaces.")
+    assert a.sync() == Exchanged(recorded=1, sent=1)
+    assert b.sync() == Exchanged(received=1, applied=1)
+    assert b.contents == ["Tabs, not spaces."]
+    assert a.sync() == b.sync() == Exchanged()
+
+
+def test_a_code_lets_one_device_in_once_and_soon(tmp_path, logs, two):
+    a, _ = two
+    code = a.remote.invite()
+    late = Home(tmp_path / "late", logs, a.account)
+    with pytest.raises(NotLoggedIn):
+        logs.log_in(
+            Login(
+                code=code,
+                key="0" * 32,
+                device=late.key.device,
+                name="x",
+                signature=late.key.sign(late.key.device.encode()),
+            ),
+            now_ms=NOW + INVITE_MS + 1,
+        )
+    late.log_in(code)
+    with pytest.raises(NotLoggedIn):
+        Home(tmp_path / "other", logs, a.account).log_in(code)
+    with pytest.raises(NotLoggedIn):
+        Home(tmp_path / "third", logs, a.account).log_in("bob-00000000")
+
+
+def test_a_device_with_another_secret_is_not_let_in(tmp_path, logs, two):
+    a, _ = two
+    with pytest.raises(SyncError, match="another recovery phrase"):
+        Home(tmp_path / "c", logs, AccountKey.new()).log_in(a.remote.invite())
+
+
+def test_a_device_that_does_not_prove_its_key_is_not_let_in(logs, two):
+    a, b = two
+    stolen = Login(
+        code=a.remote.invite(), key=a.account.account, device=b.key.device, name="x", signature=b"0" * 64
+    )
+    with pytest.raises(SyncError, match="does not prove"):
+        logs.log_in(stolen, now_ms=NOW)
+
+
+def test_a_copied_home_goes_on_under_a_name_of_its_own(tmp_path, two):
+    a, b = two
+    a.learn("mem_1", "Tabs, not spaces.")
+    a.sync()
+    copy = a.copy(tmp_path / "copy")
+    a.learn("mem_2", "Learned by the original.")
+    copy.learn("mem_3", "Learned by the copy.")
+    assert not a.sync().renewed
+    assert copy.sync().renewed
+    assert copy.key.device != a.key.device
+    for home in (b, a, copy, b, a):
+        home.sync()
+    expected = ["Learned by the copy.", "Learned by the original.", "Tabs, not spaces."]
+    assert a.contents == b.contents == copy.contents == expected
+
+
+def test_a_home_that_was_set_back_catches_up_and_loses_nothing(tmp_path, two):
+    a, b = two
+    a.learn("mem_1", "Tabs, not spaces.")
+    a.sync()
+    old = a.copy(tmp_path / "old")
+    old.learn("mem_9", "Learned after the backup and before the sync.")
+    a.learn("mem_2", "Learned since.")
+    a.sync()
+    done = old.sync()  # the backup takes the place of the home
+    assert done.renewed
+    b.sync()
+    expected = ["Learned after the backup and before the sync.", "Learned since.", "Tabs, not spaces."]
+    assert old.contents == b.contents == expected
+
+
+def test_a_restored_server_gets_back_what_it_lost(two, logs):
+    a, b = two
+    for number in range(3):
+        a.learn(f"mem_{number}", f"Statement {number}.")
+        a.sync()
+        b.sync()
+    account = logs._accounts["ana"]
+    account.logs = {device: log[:1] for device, log in account.logs.items()}
+    assert b.sync().sent == 2
+    assert a.sync() == Exchanged()
+
+
+def test_a_revoked_device_gets_and_gives_nothing(two):
+    a, b = two
+    a.remote.revoke(b.key.device)
+    b.learn("mem_1", "Learned by the revoked one.")
+    with pytest.raises(NotLoggedIn):
+        b.sync()
+    a.sync()
+    assert a.contents == []
+
+
+def test_a_purge_takes_the_bodies_from_the_server_and_each_device_confirms_it(two, logs):
+    a, b = two
+    a.learn("mem_1", "The client is called Wintergreen.")
+    a.sync()
+    b.sync()
+    a.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
+    a.sync()
+    held = [entry for log in logs._accounts["ana"].logs.values() for entry in log]
+    assert [(entry.kind, bool(entry.sealed)) for entry in held] == [
+        ("state", False),
+        ("purge", True),  # of the memory that another device may have made of the same wording
+        ("purge", True),
+    ]
+    assert {view.name: view.behind for view in a.remote.devices()} == {"a": 0, "b": 2}
+    b.sync()
+    assert b.contents == []
+    assert {view.name: view.behind for view in a.remote.devices()} == {"a": 0, "b": 0}
+
+
+def test_an_exchange_that_is_cut_off_anywhere_is_done_by_the_next(two, monkeypatch):
+    a, b = two
+    a.learn("mem_1", "Tabs, not spaces.")
+    a.sync()
+    b.sync()
+    for at, method in enumerate(("heads", "entries", "push", "report")):
+        a.store.apply(
+            [Edit(memory=replace(a.store.get(["mem_1"], scope=a.store.scopes())[0], frequency=at + 2))]
+        )
+        b.learn(f"mem_b{at}", f"Learned by b, {at}.")
+        b.sync()
+        with monkeypatch.context() as patch:
+            patch.setattr(Remote, method, _gone)
+            with pytest.raises(SyncError, match="gone"):
+                a.sync()
+        a.sync()
+        b.sync()
+        assert a.contents == b.contents
+    assert b.store.get(["mem_1"], scope=b.store.scopes())[0].frequency == 5
+
+
+def _gone(*_: object, **__: object) -> None:
+    raise SyncError("gone")
+
+
+def test_a_home_that_joins_again_knows_what_it_knew(tmp_path, two):
+    a, b = two
+    a.learn("mem_1", "Deploy on Mondays.")
+    a.sync()
+    b.sync()
+    (known,) = a.store.get(["mem_1"], scope=a.store.scopes())
+    a.store.apply([Edit(memory=replace(known, content="Deploy on Tuesdays."))])
+    a.sync()
+    b.replica.close()
+    (b.folder / "sync.db").unlink()
+    b.replica, b.key = Replica(b.folder / "sync.db"), DeviceKey.new()
+    assert a.remote is not None
+    b.log_in(a.remote.invite())
+    done = b.sync()
+    a.sync()
+    assert (done.recorded, a.contents, b.contents) == (0, ["Deploy on Tuesdays."], ["Deploy on Tuesdays."])
+
+
+def test_a_purge_under_a_name_that_was_given_up_is_written_once_more(tmp_path, two):
+    a, b = two
+    a.learn("mem_1", "The client is called Wintergreen.")
+    a.sync()
+    b.sync()
+    copy = a.copy(tmp_path / "copy")
+    a.learn("mem_2", "Tabs, not spaces.")
+    a.sync()
+    copy.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
+    copy.remote.away = True
+    with pytest.raises(SyncError):
+        copy.sync()
+    copy.remote.away = False
+    copy.sync()
+    a.sync()
+    b.sync()
+    assert a.contents == b.contents == ["Tabs, not spaces."]

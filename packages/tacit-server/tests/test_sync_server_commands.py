@@ -1,0 +1,82 @@
+"""The commands of `tacit-server` on a database, and two processes of the server on it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from typer.testing import CliRunner
+from unit.sync.devices import NOW
+from test_sync_postgres_logs import Member
+
+from postgres_server import OWNER, check_statement, server
+from tacit.errors import InvalidInput, NotFound, NotLoggedIn
+from tacit.sync.keys import AccountKey
+from tacit_server.logs import Logs
+from tacit_server.main import DATABASE, OWNER_DATABASE, app
+from tacit_server.postgres.connection import Connections
+from tacit_server.postgres.schema import SCHEMA_VERSION
+from tacit_server.postgres_logs import PostgresLogs
+
+pytestmark = pytest.mark.postgres
+_names = itertools.count()
+
+
+@pytest.fixture
+def account() -> str:
+    return f"eva-{os.getpid()}-{next(_names)}"
+
+
+@pytest.fixture
+def servers() -> Iterator[list[Logs]]:
+    """Two processes of the server, so to say: each with connections of its own."""
+    connections = [Connections(server().dsn(), max_size=2, observe=check_statement) for _ in range(2)]
+    yield [PostgresLogs(each) for each in connections]
+    for each in connections:
+        each.close()
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """The command line, with the variables of both roles."""
+    monkeypatch.setenv(DATABASE, server().dsn())
+    monkeypatch.setenv(OWNER_DATABASE, server().dsn(OWNER))
+
+    def invoke(*arguments: str) -> str:
+        result = CliRunner().invoke(app, list(arguments))
+        if result.exception is not None:
+            raise result.exception
+        return result.stdout
+
+    return invoke
+
+
+def test_an_operator_migrates_invites_and_removes(run, servers, account):
+    assert run("migrate") == f"The database has schema {SCHEMA_VERSION}.\n"
+    code = run("invite", account).strip()
+    member = Member(servers[0], code, AccountKey.new())
+    servers[0].push(member.who, [member.say("mem_1")], now_ms=NOW)
+    assert run("remove", account, "--yes") == f"Removed {account} with 1 entries.\n"
+    with pytest.raises(NotLoggedIn):
+        servers[0].principal(member.token, now_ms=NOW)
+    with pytest.raises(InvalidInput, match="its name stays taken"):
+        run("invite", account)
+    assert run("invite", account, "--same-person").startswith(f"{account}-")
+
+
+def test_the_name_of_an_account_that_was_removed_stays_taken_on_every_server(servers, account):
+    code = servers[0].add_account(account, now_ms=NOW)
+    member = Member(servers[0], code, AccountKey.new())
+    servers[1].principal(member.token, now_ms=NOW)
+    assert servers[0].remove_account(account) == 0
+    with pytest.raises(NotLoggedIn):
+        servers[1].principal(member.token, now_ms=NOW)
+    with pytest.raises(NotFound):
+        servers[0].remove_account(account)
+    for each in servers:
+        with pytest.raises(InvalidInput):
+            each.add_account(account, now_ms=NOW)
+    again = servers[0].add_account(account, now_ms=NOW, same_person=True)
+    assert Member(servers[1], again, AccountKey.new()).who.account == account
