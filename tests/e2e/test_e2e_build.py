@@ -67,7 +67,10 @@ def test_a_clone_without_its_page_and_without_npm_is_not_built_and_the_reason_is
 def test_who_wants_no_page_says_so(clone, no_npm, tmp_path):
     done = build(clone, tmp_path / "out", {**no_npm, "TACIT_BUILD_WITHOUT_PAGE": "1"})
     assert done.returncode == 0, done.stderr
-    assert "tacit/cli/main.py" in names_in(tmp_path / "out")
+    packed = names_in(tmp_path / "out")
+    assert "tacit/cli/main.py" in packed
+    assert "tacit/plugins/opencode/tacit.js" in packed
+    assert "tacit_memory-0.1.0.data/data/share/man/man1/tacit.1" in packed
     assert "tacit/daemon/static/index.html" not in names_in(tmp_path / "out")
 
 

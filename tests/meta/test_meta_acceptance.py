@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from presets.acceptance import PAGE, items_of, page, presets, shown_by
 
 
@@ -18,4 +19,4 @@ def test_every_item_has_a_test_or_a_reason(preset):
 
 
 def test_the_page_of_presets_is_up_to_date():
-    assert PAGE.read_text("utf-8") == page(), "run: python packages/tacit-memory/tests/presets/acceptance.py"
+    assert PAGE.read_text("utf-8") == page(), "run: python tests/presets/acceptance.py"

@@ -11,9 +11,9 @@ from typing import cast
 
 import psycopg
 import pytest
+from test_sync_teams import RULE
 from unit.app.test_app_shared_teams import Home, following
 from unit.sync.devices import NOW
-from test_sync_teams import RULE
 
 from postgres_server import server
 from tacit.errors import NotFound

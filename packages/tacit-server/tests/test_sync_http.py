@@ -11,8 +11,8 @@ import httpx2 as httpx
 import msgspec
 import pytest
 from starlette.testclient import TestClient
-from unit.sync.devices import NOW
 from test_sync_exchange import Home
+from unit.sync.devices import NOW
 
 from tacit.errors import InvalidInput, LogForked, NotFound, NotLoggedIn, SyncError
 from tacit.sync.connection import checked_url

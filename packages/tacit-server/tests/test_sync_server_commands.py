@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Iterator
 
 import pytest
+from test_sync_postgres_logs import Member
 from typer.testing import CliRunner
 from unit.sync.devices import NOW
-from test_sync_postgres_logs import Member
 
 from postgres_server import OWNER, check_statement, server
 from tacit.errors import InvalidInput, NotFound, NotLoggedIn

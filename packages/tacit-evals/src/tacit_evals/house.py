@@ -47,7 +47,7 @@ AREAS = {
 }
 """Areas of the repository, each with the places that its module names begin in, older ones included. What is not there is not counted.
 
-`packages` is all packages together. `tacit-memory` is what `pip install tacit-memory` brings; before there were several packages, that was everything but tacit-evals.
+`packages` is all packages together. `tacit-memory` is the package that every user installs; before there were several packages, that was everything but tacit-evals.
 """
 LONG_FUNCTION_LINES = 60
 SMALL_MODULE_LINES = 45

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from presets.acceptance import acceptance
 from presets.driving import Failing, workplace
-
 from samples import DAY_MS, NOW_MS, candidate, query
 from tacit.mcp.server import listed_tools
 from tacit.model.scope import UNIVERSAL

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from presets.acceptance import acceptance
 from presets.driving import speaks, workplace
-
 from samples import DAY_MS, NOW_MS, PROJECT, candidate, memory, query
 from tacit.errors import InvalidScope, UnknownKind
 from tacit.mcp.server import listed_tools

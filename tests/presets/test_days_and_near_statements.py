@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from presets.driving import Workplace, workplace
 
 from agent import Agent
+from presets.driving import Workplace, workplace
 from samples import DAY_MS, NOW_MS
 from tacit.model.memory import day
 

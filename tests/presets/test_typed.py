@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from presets.acceptance import acceptance
 from presets.driving import lines_of
-
 from samples import DAY_MS, NOW_MS
 from tacit.app.queries.agent_tools import Caller
 from tacit.app.reasons import reason_text, silence_text

@@ -6,10 +6,10 @@ import json
 import re
 
 import pytest
-from presets.acceptance import acceptance
-from presets.driving import lines_of
 
 import tacit
+from presets.acceptance import acceptance
+from presets.driving import lines_of
 from tacit.app.reasons import reason_text, silence_text
 from tacit.capture.prepare import AMBIENT
 from tacit.capture.transcripts.cleaning import clean_prompt

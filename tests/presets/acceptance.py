@@ -5,7 +5,7 @@ Use in a test file: `@acceptance("typed", "2.3", "9.1-a")` above a test, or `mar
 left out on purpose, a table `[elsewhere]` (number = where or why). The tests stand here or, through hook client, daemon and
 the shipped model, in `tests/live/<preset>`.
 
-`python packages/tacit-memory/tests/presets/acceptance.py` writes docs/reference/presets.md.
+`python tests/presets/acceptance.py` writes docs/reference/presets.md.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tacit.config.design_names import DESIGN_NAMES, NOTES
 
 HERE = Path(__file__).parent
 LIVE = HERE.parent / "live"
-PAGE = HERE.parents[3] / "docs" / "reference" / "presets.md"
+PAGE = HERE.parents[1] / "docs" / "reference" / "presets.md"
 HEAD = """# Presets: what each one promises, and the test that shows it
 
-<!-- Made by `python packages/tacit-memory/tests/presets/acceptance.py`; do not edit. -->
+<!-- Made by `python tests/presets/acceptance.py`; do not edit. -->
 
 A preset is a complete configuration under your own values: `preset: typed` in `config.yaml`, in an agent's section, or as
 `TACIT_PRESET`. `focused` is the default. Each of the others follows one design document, item by item; the numbers are that

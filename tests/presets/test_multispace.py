@@ -8,9 +8,9 @@ import re
 from dataclasses import replace
 
 import pytest
+
 from presets.acceptance import acceptance
 from presets.driving import Failing, workplace
-
 from samples import DAY_MS, NOW_MS, candidate, query
 from tacit.app.queries.injection import InjectionFailed, InjectionResult
 from tacit.app.wiring import open_injection
