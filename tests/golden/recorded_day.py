@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from presets.driving import Workplace, speaks
 from ruamel.yaml import YAML
 
+from presets.driving import Workplace, speaks
 from samples import NOW_MS
 from tacit.app.queries.agent_tools import Caller
 from tacit.daemon.spool import parse_payload

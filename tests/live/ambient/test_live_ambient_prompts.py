@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from presets.acceptance import acceptance
 
 from e2e.drivers.machine import Machine, wait_for
 from e2e.drivers.session import Session
 from live.ambient.office import ASKED, GOAL, TODO, UNRELATED
+from presets.acceptance import acceptance
 
 NAMES = """
 preset: ambient

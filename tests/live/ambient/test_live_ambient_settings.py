@@ -7,11 +7,11 @@ import re
 from itertools import count
 
 import pytest
-from presets.acceptance import acceptance
 
 from e2e.drivers.machine import Machine, wait_for
 from e2e.web.driver import Served, browser, chromium, settle, signed_in
 from live.ambient.office import ASKED, GOAL
+from presets.acceptance import acceptance
 from tacit.daemon.page.files import is_built
 
 DESIGN = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from presets.acceptance import acceptance
 
 from e2e.drivers.clients import require_client
 from e2e.drivers.machine import PATIENT_MS
 from e2e.drivers.opencode import OpenCode
 from e2e.drivers.sandbox import Sandbox
 from live.ambient.office import ASKED, UNRELATED
+from presets.acceptance import acceptance
 
 pytestmark = pytest.mark.e2e
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from presets.acceptance import acceptance
 
 from e2e.drivers.session import Session
+from presets.acceptance import acceptance
 
 SHIFT = "### ⚠️ Note: Activity Shift Detected"
 ALERT = "⚠️ DIVERGENCE DETECTED"

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 import pytest
 from examples.installed import ExampleMachine
-from presets.acceptance import acceptance
 
 from e2e.drivers.machine import Machine, wait_for
 from model_server import ModelServer, Reply, model_server
 from plugins import install_module
+from presets.acceptance import acceptance
 from tacit.client.daemon_client import DaemonClient
 from user_voice import user_token
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from presets.acceptance import acceptance
-
 from e2e.drivers.session import Session
 from live.multispace.test_live_pack import scores_of
+from presets.acceptance import acceptance
 from tacit.recall.spaces.space import SPACE_THRESHOLDS
 
 BILLS = "Invoices are archived after ninety days."

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from presets.acceptance import acceptance
-
 from e2e.drivers.machine import wait_for
 from e2e.drivers.session import Session
 from live.multispace.past import past_of
+from presets.acceptance import acceptance
 from tacit.providers.tokens import ExactCounter
 
 HEADINGS = (

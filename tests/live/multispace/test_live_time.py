@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from presets.acceptance import acceptance
-
 from e2e.drivers.session import Session
 from live.multispace.past import past_of
+from presets.acceptance import acceptance
 
 ZONES = ("Asia/Tokyo", "America/Los_Angeles", "Pacific/Auckland")
 PARTS = (

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from presets.acceptance import acceptance
-
 from e2e.drivers.machine import wait_for
 from e2e.drivers.session import Session
 from live.refresh.plugin import PluginSession, section
+from presets.acceptance import acceptance
 
 TITLES = (
     "Project Brief", "Architecture", "Tech Context", "Product Context", "Progress & Status", "User Preferences",

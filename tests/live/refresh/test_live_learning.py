@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 
-from presets.acceptance import acceptance
-
 from e2e.drivers.machine import wait_for
 from e2e.drivers.session import Session
 from e2e.test_e2e_project_files import call_tool
 from live.refresh.plugin import TOPICS, PluginSession, section
+from presets.acceptance import acceptance
 from writer_server import Reply, openai_answer, writer_server
 
 SENTENCE = "Our auth uses JWT tokens in httpOnly cookies. Deployment is Kubernetes with Helm on GCP."

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from presets.acceptance import acceptance
 
 from e2e.drivers.clients import require_client
 from e2e.drivers.opencode import OpenCode
 from e2e.drivers.sandbox import Sandbox
 from live.refresh.plugin import SEEDED, TOPICS, section
+from presets.acceptance import acceptance
 from tacit.hosts.probe.stub_model import find_places
 
 pytestmark = pytest.mark.e2e

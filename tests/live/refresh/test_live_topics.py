@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from presets.acceptance import acceptance
-
 from live.refresh.plugin import SEEDED, TOPICS, PluginSession, section
+from presets.acceptance import acceptance
 
 BARE = "preset: refresh\nrecall:\n  budgets:\n    start: 0"
 """Without the fixed sections, which would hold the few memories already."""

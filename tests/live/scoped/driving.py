@@ -11,10 +11,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from presets.driving import track
-
 from e2e.drivers.machine import Machine
 from e2e.test_e2e_sensitivity import mcp
+from presets.driving import track
 from samples import DAY_MS
 from tacit.app.wiring import open_engine
 from tacit.model.scope import Scope

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from presets.acceptance import acceptance
 
 from e2e.drivers.machine import Machine
 from e2e.drivers.session import Session
@@ -21,6 +20,7 @@ from live.scoped.driving import (
     speaks,
     tokens,
 )
+from presets.acceptance import acceptance
 
 RETRIES = "Invoice gateway retries: at most five attempts, thirty seconds apart"
 DECISION = {"kind": "decision"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from presets.acceptance import acceptance
 
 from e2e.drivers.machine import Machine, wait_for
 from e2e.drivers.session import Session
 from live.scoped.driving import NOTHING, ask, lines, scoped_machine, speaks
+from presets.acceptance import acceptance
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from presets.acceptance import acceptance
 
 from e2e.drivers.machine import Machine, wait_for
 from live.scoped.driving import lines, scoped_machine
+from presets.acceptance import acceptance
 
 TITLE = "## Developer Memory"
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from presets.acceptance import acceptance
 
 from e2e.drivers.machine import Machine
 from e2e.drivers.session import Session
@@ -20,6 +19,7 @@ from live.scoped.driving import (
     speaks,
     tokens,
 )
+from presets.acceptance import acceptance
 
 GO = {"kind": "preference", "scope": "language:Go"}
 EVERYWHERE = {"kind": "preference", "scope": "universal"}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 
-from presets.acceptance import acceptance
-
 from e2e.drivers.machine import wait_for
+from presets.acceptance import acceptance
 
 
 @acceptance("typed", "4.2-decision", "9.4-b")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import time
 
-from presets.acceptance import acceptance
-
 from e2e.drivers.machine import wait_for
+from presets.acceptance import acceptance
 
 LOGIN_BUG = "Please fix the login bug: the session times out too early"
 LATE_CLOCK = "Users are logged out too soon when a server's clock runs late"

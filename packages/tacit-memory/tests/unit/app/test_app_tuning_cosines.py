@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from presets.driving import workplace
 
+from presets.driving import workplace
 from tacit.app.tuning.cosines import LEAST_COSINES
 from tacit.providers.embedding import FakeEmbedder
 
