@@ -213,7 +213,7 @@ def put_aside(machine: Machine, damage: Callable[[Path], None]) -> Path:
     return aside
 
 
-@pytest.mark.parametrize("damage", [garble_header, flip_middle, truncate, empty])
+@pytest.mark.parametrize("damage", [flip_middle, truncate])
 def test_a_damaged_store_is_put_aside_and_the_next_one_works(machine, damage):
     machine.remember()
     aside = put_aside(machine, damage)
@@ -419,13 +419,10 @@ def test_a_home_below_a_file_is_named(machine):
     "answer",
     [
         b"\x00\xff garbage \r\n\r\n" * 50,
-        b"SSH-2.0-x\r\n",
         reply(b"oops", status=500),
         None,
-        b"",
-        reply(b"oops")[:-1],
     ],
-    ids=["garbage", "ssh", "http 500", "silent", "closes", "half"],
+    ids=["garbage", "http 500", "silent"],
 )
 def test_something_else_on_the_socket_is_replaced(machine, answer):
     machine.remember()

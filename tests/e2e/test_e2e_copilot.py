@@ -83,22 +83,6 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
         assert place.text.index("card form") < place.text.index("<system_reminder>") < place.offset
 
 
-def test_yes_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbox, installed):
-    """Copilot does not hand over how the message ended; it is read from the session's file."""
-    script(
-        sandbox,
-        "what is missing",
-        say="The export has a button now. Want me to commit without running the tests?",
-    )
-    with installed.session() as session:
-        session.ask("what is missing")
-        sandbox.remember("Never commit without running the tests.", kind="preference")
-        session.ask("yup")
-        request = newest(sandbox)
-        place = place_of(request, "Never commit without running the tests")
-        assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
-
-
 @proves("copilot", "action", "failure")
 def test_each_call_gets_the_memory_for_it(sandbox, installed):
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
@@ -247,18 +231,6 @@ def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report):
     assert found.kept_share == 1.0, found.breaks
 
 
-def test_what_was_injected_is_never_learned_back(sandbox, installed):
-    (rule,) = sandbox.remember(LINT, kind="preference")
-    script(sandbox, "^hello", say="Noted: we always run `make lint` before committing.")
-    for _ in range(2):
-        installed.ask("hello")
-        assert newest(sandbox).find("make lint")
-    sandbox.wait_until_captured(sessions=2)
-    assert sandbox.contents() == [LINT]
-    with closing(sandbox.engine()) as engine:
-        assert engine.show(rule).frequency == 1, "an injected memory is no second statement of it"
-
-
 def test_what_a_session_proved_is_learned_from_its_file_and_given_at_the_next_failure(sandbox, installed):
     sandbox.write("scripts/index.sh", "set -u\necho $DOCS_DIR\n")
     script(
@@ -276,24 +248,6 @@ def test_what_a_session_proved_is_learned_from_its_file_and_given_at_the_next_fa
     assert newest(sandbox).find("DOCS_DIR=docs sh scripts/index.sh")
 
 
-def test_a_session_without_tacit_is_imported_once(sandbox, copilot):
-    turn = copilot.ask("From now on we always write amounts in integer cents. STUB_TEXT fine")
-    assert copilot.events(turn.session_id).is_file()
-    copilot.install()
-    report = sandbox.tacit_json("import", "transcripts", "--host", "copilot")
-    assert report["added"] >= 1
-    assert any("integer cents" in text for text in sandbox.contents())
-    assert sandbox.tacit_json("import", "transcripts", "--host", "copilot")["added"] == 0
-
-
-def test_a_headless_run_is_no_session(sandbox, installed):
-    sandbox.remember(LINT, kind="preference", when="always")
-    installed.ask("Remember that we never deploy on Fridays.", TACIT_HEADLESS="1")
-    assert not newest(sandbox).find(BLOCK)
-    assert sandbox.contents() == [LINT]
-    assert not list((sandbox.tacit_home / "spool").glob("*"))
-
-
 def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
     with installed.session() as session:
         assert session.ask("hello STUB_TEXT one").text.endswith("one")
@@ -303,23 +257,6 @@ def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed)
         assert sandbox.wait_for_daemon() != killed
         session.ask("Build the card form for payments on the checkout page.")
         assert len(newest(sandbox).find("Stripe Checkout")) == 1
-
-
-def test_a_missing_launcher_harms_no_turn_and_no_call(sandbox, installed):
-    """A hook before a call that ends with an error would deny it."""
-    (sandbox.tacit_home / "bin" / "tacit-hook").unlink()
-    script(sandbox, "step two", bash("echo made > made"))
-    assert "done" in installed.ask("go on with step two of the list").text
-    assert (sandbox.project / "made").is_file()
-
-
-def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(sandbox, installed):
-    sandbox.remember(LINT, kind="preference")
-    installed.ask("hello")
-    with sandbox.daemon_away(start_block="make lint") as late:
-        sandbox.stub.clear()
-        installed.ask("hello", **late)
-    assert len(newest(sandbox).find("make lint")) == 1
 
 
 def test_as_installed_copilot_fetches_and_asks_before_it_notes(sandbox, installed):

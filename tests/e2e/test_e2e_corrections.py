@@ -96,9 +96,8 @@ def test_claude_code_is_given_what_holds_since_the_correction(sandbox, claude):
     assert sandbox.stub.agent_requests[-1].find(OLD_LINT), "taken back, the first rule is handed over again"
 
 
-@pytest.mark.parametrize("preset", ["focused", "refresh"])
-def test_opencode_is_given_what_holds_since_the_correction(sandbox, opencode, preset):
-    sandbox.configure(f"preset: {preset}\n")
+def test_opencode_is_given_what_holds_since_the_correction(sandbox, opencode):
+    sandbox.configure("preset: refresh\n")
     opencode.install()
     sandbox.wake_daemon()  # the plugin never waits for a daemon to start
     sandbox.remember(f"{OLD_PORT}.", kind="fact", when="always")
@@ -119,15 +118,8 @@ def test_opencode_is_given_what_holds_since_the_correction(sandbox, opencode, pr
             place = only(request, word, beside=f"{OLD_LINT}|{OLD_PORT}", last_session=True)
             assert request.messages[index_of(place)]["role"] == "system"
 
-        if preset == "refresh":
-            server.prompt(corrected, "go on")
-            assert not sandbox.stub.agent_requests[-1].find(f"{OLD_LINT}|{OLD_PORT}"), (
-                "nor in the same session"
-            )
-        else:
-            without_start_pack(sandbox)
-            server.prompt(server.create_session(), COMMIT)
-            assert only(sandbox.stub.agent_requests[-1], "just check", beside=OLD_LINT)
+        server.prompt(corrected, "go on")
+        assert not sandbox.stub.agent_requests[-1].find(f"{OLD_LINT}|{OLD_PORT}"), "nor in the same session"
 
 
 def index_of(place):

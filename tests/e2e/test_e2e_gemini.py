@@ -14,7 +14,7 @@ import pytest
 from e2e.drivers.gemini import OWN_SETTINGS, parts
 from e2e.drivers.prefix import compare_prefixes
 from e2e.host_matrix import proves
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
+from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 
 pytestmark = pytest.mark.e2e
 
@@ -183,33 +183,6 @@ def test_a_resumed_session_keeps_its_prompts_and_its_blocks_and_gets_only_what_i
     assert found.kept_share == 1.0, found.breaks
 
 
-@proves("gemini", "start", "compaction")
-def test_on_a_terminal_a_start_a_compression_and_a_cleared_session_get_the_context_once_each(
-    sandbox, installed
-):
-    sandbox.remember(LINT, kind="preference")
-    with installed.terminal() as terminal:
-        for line, held in (
-            ("hello there", 1),
-            ("/compress", None),
-            ("go on", 1),
-            ("/clear", None),
-            ("hello again", 1),
-        ):
-            terminal.type(line)
-            if held is not None:
-                request = sandbox.stub.wait_for(f"^{line}$", timeout_s=60)
-                assert request is not None, line
-                assert len(newest(sandbox).find("make lint")) == held, line
-    texts = {
-        place.text
-        for request in sandbox.stub.agent_requests
-        for place in find_places(request.body, "make lint")
-    }
-    assert any('surface="start"' in text for text in texts)
-    assert sum('surface="compaction"' in text for text in texts) == 1
-
-
 @proves("gemini", "compaction")
 def test_after_a_compression_the_context_is_there_again_once(sandbox, installed):
     sandbox.remember(LINT, kind="preference")
@@ -242,25 +215,6 @@ def test_a_session_is_learned_from_when_it_ends(sandbox, installed):
     sandbox.wait_for_memory("ninety days")
     (memory,) = sandbox.ask_daemon("/v1/memories?limit=9")["memories"]
     assert memory["provenance"]["host"] == "gemini"
-
-
-def test_past_sessions_are_imported(sandbox, gemini):
-    gemini.ask("Remember that invoices are archived after ninety days.")
-    found = sandbox.tacit_json("import", "transcripts", "--host", "gemini")
-    assert (found["failed"], [file["host"] for file in found["files"]]) == (0, ["gemini"])
-    assert any("ninety days" in text for text in sandbox.contents())
-    assert sandbox.tacit_json("import", "transcripts", "--host", "gemini")["added"] == 0
-
-
-def test_what_was_injected_is_never_learned_back(sandbox, installed):
-    sandbox.remember(LINT, kind="preference")
-    echo = Say(text="Noted: we always run `make lint` before committing.")
-    sandbox.stub.script.append(Reply(when="^hello", answers=(echo,)))
-    installed.ask("hello")
-    assert newest(sandbox).find("make lint")
-    installed.ask("Remember that releases happen on Tuesdays.")
-    sandbox.wait_for_memory("Tuesdays")
-    assert len([text for text in sandbox.contents() if "make lint" in text]) == 1
 
 
 def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twice(sandbox, installed):
@@ -297,16 +251,6 @@ def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twi
         time.sleep(0.3)
     assert note not in sandbox.contents(), "what the agent takes out of its notes ends"
     assert json.loads(OWN_SETTINGS.partition("\n")[2]).items() <= _settings(installed).items()
-
-
-def test_a_headless_run_of_tacit_itself_gets_and_teaches_nothing(sandbox, installed):
-    sandbox.remember(LINT, kind="preference")
-    installed.ask("Remember that invoices are archived after ninety days.", TACIT_HEADLESS="1")
-    assert not sandbox.stub.agent_requests[-1].find(BLOCK)
-    installed.ask("hello")
-    assert sandbox.stub.agent_requests[-1].find(BLOCK)
-    time.sleep(2)
-    assert sandbox.contents() == [LINT]
 
 
 def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):

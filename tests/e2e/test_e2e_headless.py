@@ -133,8 +133,7 @@ class Garbled(QuietHandler):
         self.wfile.write(b'data: {"x')
 
 
-@pytest.mark.parametrize("handler", [Hanging, Garbled])
-@pytest.mark.parametrize("name", ["claude", "opencode"])
+@pytest.mark.parametrize(("name", "handler"), [("claude", Hanging), ("opencode", Garbled)])
 def test_a_run_that_gets_no_answer_ends_with_its_whole_group(sandbox, request, name, handler):
     request.getfixturevalue(name)
     limit_s = 12.0 if handler is Hanging else 20.0  # a client starts in less

@@ -86,10 +86,8 @@ def learn_earlier(sandbox, server) -> None:
         sandbox.wait_for_memory(word)
 
 
-@pytest.mark.parametrize("preset", ["focused", "refresh"])
 @proves("opencode", "start")
-def test_topic_switches_find_what_an_earlier_session_said(sandbox, installed, report, preset):
-    sandbox.configure(f"preset: {preset}\n")
+def test_topic_switches_find_what_an_earlier_session_said(sandbox, installed, report):
     with installed.serve() as server:
         learn_earlier(sandbox, server)
         session = server.create_session()

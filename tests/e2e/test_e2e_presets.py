@@ -10,15 +10,7 @@ import pytest
 from e2e.drivers.sandbox import Sandbox
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
-PRESETS = ("focused", "typed", "ambient", "multispace", "scoped", "refresh")
-OFF = {
-    "focused": set(),
-    "typed": {"action"},
-    "ambient": {"start", "action", "failure"},
-    "multispace": {"start", "action", "failure", "compaction", "subagent"},
-    "scoped": {"prompt", "action", "failure", "subagent"},
-    "refresh": {"action", "failure"},
-}
+OFF = {"focused": set(), "scoped": {"prompt", "action", "failure", "subagent"}}
 
 
 def hook(sandbox, **payload):
@@ -39,7 +31,7 @@ def installed():
         yield machine
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", OFF)
 def test_doctor_passes_and_status_tells_what_is_off(installed, preset):
     sandbox = installed
     sandbox.configure(f"preset: {preset}\n")
@@ -48,8 +40,7 @@ def test_doctor_passes_and_status_tells_what_is_off(installed, preset):
     assert {each["name"]: each["state"] for each in told["findings"]}["launcher"] in ("ok", "warn")
     status = sandbox.tacit_json("status")
     assert status["preset"] == preset
-    if preset in OFF:
-        assert set(status["off"]) == OFF[preset]
+    assert set(status["off"]) == OFF[preset]
 
 
 def test_doctor_passes_with_a_start_pack_that_the_user_switched_off(sandbox):

@@ -62,7 +62,7 @@ CALLS = (
     AskedWith(tool="read", paths=("src/orders.py",)),
 )
 SURFACES = (Surface.PROMPT, Surface.ACTION, Surface.START, Surface.ON_DEMAND, Surface.SUBAGENT)
-TRIED = 20
+TRIED = 8
 """Remedies of one preset that are carried out for good, each in a home of its own."""
 
 
