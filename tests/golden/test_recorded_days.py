@@ -47,12 +47,3 @@ def test_every_host_has_a_day_and_every_pair_its_file():
 def test_the_text_of_a_day_names_every_byte(reply):
     step = Step(title="Something happens.", fields={"event": "start"}, reply=reply)
     assert replies_in(text_of([step], host="plain", preset="focused")) == (reply,)
-
-
-@pytest.mark.parametrize("preset", preset_names())
-def test_the_store_in_memory_gives_the_same_bytes(preset, tmp_path, monkeypatch):
-    monkeypatch.setenv("TACIT_STORE__PROVIDER", "memory")
-    steps = record_day(tmp_path, host="claude-code", preset=preset)
-    assert not list(tmp_path.rglob("tacit.db"))
-    agreed = (DAYS / "claude-code" / f"{preset}.yaml").read_text("utf-8")
-    assert tuple(step.reply for step in steps) == replies_in(agreed)

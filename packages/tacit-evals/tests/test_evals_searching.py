@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.backends.memory import InMemoryStore
-from tacit.backends.sqlite import open_sqlite_store
+from tacit.backends.sqlite import SqliteStore, open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import InvalidInput
 from tacit.ports.store import MemoryFilter
@@ -18,7 +17,7 @@ from tacit_evals.searching import SCOPE, VISIBLE, fill_store, measure_search
 
 
 def test_it_fills_a_store_with_the_memories_of_every_other_measurement() -> None:
-    store = InMemoryStore(clock=FakeClock())
+    store = SqliteStore.temporary(clock=FakeClock())
     fill_store(store, 20, embedder=FakeEmbedder())
     held = {m.content for m in store.list_memories(MemoryFilter(), scope=VISIBLE, limit=99)}
     assert held == {memory.content for part in batches(20, SCOPE) for memory in part}

@@ -14,7 +14,7 @@ import pytest
 from tacit.app.admin.purging import Purger
 from tacit.app.parts import Parts
 from tacit.app.sharing.syncing import Syncing
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.cli.status import SOON_MS, sign_in_advice
 from tacit.errors import InvalidInput, NotLoggedIn, StoreError, SyncError
 from tacit.providers.clock import FakeClock
@@ -85,7 +85,7 @@ def server() -> Server:
 def syncing(tmp_path: Path, server: Server):
     clock = FakeClock(now_ms=NOW)
     home = SimpleNamespace(root=tmp_path, database=tmp_path / "memory.db")
-    parts = SimpleNamespace(home=home, store=InMemoryStore(clock=clock), clock=clock)
+    parts = SimpleNamespace(home=home, store=SqliteStore.temporary(clock=clock), clock=clock)
     made = Syncing(
         cast(Parts, parts), purger=cast(Purger, None), changed=lambda: None, connect=server.connect
     )

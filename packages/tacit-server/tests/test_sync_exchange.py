@@ -10,7 +10,7 @@ import pytest
 from unit.sync.devices import NOW
 
 from samples import memory_named
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.errors import NotLoggedIn, SyncError
 from tacit.model.changes import Add, Edit, Removal
 from tacit.model.scope import project_scope
@@ -69,7 +69,7 @@ class Home:
     def __init__(self, folder: Path, logs: InMemoryLogs, account: AccountKey) -> None:
         folder.mkdir()
         self.folder, self.logs, self.account = folder, logs, account
-        self.store = InMemoryStore(clock=FakeClock(now_ms=NOW))
+        self.store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW))
         self.key = DeviceKey.new()
         self.replica = Replica(folder / "sync.db")
         self.remote: Remote | None = None

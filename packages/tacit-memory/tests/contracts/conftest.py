@@ -1,4 +1,4 @@
-"""A clock, and each store of ours after the other."""
+"""A clock, and our store."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from contracts.stores import NOW, STORES, make_store
+from contracts.stores import NOW, make_store
 
 from tacit.ports.store import Store
 from tacit.providers.clock import FakeClock
@@ -17,8 +17,8 @@ def clock() -> FakeClock:
     return FakeClock(now_ms=NOW)
 
 
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
-    made = make_store(request.param, tmp_path, clock)
+@pytest.fixture
+def store(tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
+    made = make_store(tmp_path, clock)
     yield made
     made.close()

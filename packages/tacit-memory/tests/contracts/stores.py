@@ -1,4 +1,4 @@
-"""The stores that every contract is run on, and the memories that they are given."""
+"""The store that every contract is run on, and the memories that it is given."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from samples import memory_named
-from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.model.changes import Add
@@ -28,13 +27,7 @@ _stores = itertools.count()
 memory = partial(memory_named, scope=ALPHA, at_ms=NOW)
 
 
-STORES = ("memory", "sqlite")
-"""Parameters of a test that runs on each."""
-
-
-def make_store(name: str, folder: Path, clock: FakeClock) -> Store:
-    if name == "memory":
-        return InMemoryStore(clock=clock)
+def make_store(folder: Path, clock: FakeClock) -> Store:
     return open_sqlite_store(Home(folder / f"home{next(_stores)}"), clock=clock)
 
 

@@ -41,20 +41,14 @@ def test_a_home_without_a_store_has_nothing_to_migrate_or_repair(backend: StoreB
     assert backend.file_id(home) == -1
 
 
-def test_what_is_stored_outlives_the_store_exactly_where_the_backend_says_so(
-    backend: StoreBackend, home: Home
-):
+def test_what_is_stored_outlives_the_store(backend: StoreBackend, home: Home):
     fill(backend, home, "mem_a")
-    assert ids(backend, home) == ({"mem_a"} if backend.keeps_files else set())
-    assert (backend.file_id(home) == -1) == (not backend.keeps_files)
+    assert ids(backend, home) == {"mem_a"}
+    assert backend.file_id(home) != -1
     assert not backend.needs_migration(home)
 
 
-def test_a_backup_of_a_store_with_files_is_examined_and_restored(
-    backend: StoreBackend, home: Home, tmp_path: Path
-):
-    if not backend.keeps_files:
-        pytest.skip("it has no files")
+def test_a_backup_is_examined_and_restored(backend: StoreBackend, home: Home, tmp_path: Path):
     fill(backend, home, "mem_a")
     copy, clock = tmp_path / "copy", FakeClock(NOW_MS)
     assert backend.back_up(home, copy)

@@ -1,4 +1,4 @@
-"""What every store must do, run on the one in memory and the one on SQLite."""
+"""What every store must do."""
 
 from __future__ import annotations
 
@@ -774,7 +774,6 @@ SCOPES = [
 ]
 
 
-@pytest.mark.parametrize("name", ["memory", "sqlite"])
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(
     placed=st.lists(st.sampled_from(SCOPES), min_size=1, max_size=8),
@@ -782,13 +781,12 @@ SCOPES = [
     seen=st.sets(st.sampled_from(SCOPES)),
 )
 def test_nothing_outside_the_filter_ever_comes_back(
-    name: str,
     placed: list[Scope],
     moved: list[tuple[int, Scope]],
     seen: set[Scope],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    store = make_store(name, tmp_path_factory.mktemp("scopes"), FakeClock(now_ms=NOW))
+    store = make_store(tmp_path_factory.mktemp("scopes"), FakeClock(now_ms=NOW))
     where = {f"mem_{number}": scope for number, scope in enumerate(placed)}
     entity = Entity(kind="file", key="a.py")
 

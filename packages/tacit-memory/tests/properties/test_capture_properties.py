@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.bootstrap.markdown import read_rules
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.session_end import find_statements, open_loops
@@ -34,9 +34,9 @@ SENTENCES = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
 TEXTS = st.one_of(st.text(max_size=300), SENTENCES, st.lists(SENTENCES, max_size=6).map("\n- ".join))
 
 
-def pipeline() -> tuple[CapturePipeline, InMemoryStore]:
+def pipeline() -> tuple[CapturePipeline, SqliteStore]:
     clock = FakeClock(now_ms=1_795_000_000_000)
-    store = InMemoryStore(clock=clock)
+    store = SqliteStore.temporary(clock=clock)
     capture = CapturePipeline(
         store=store, embedder=FakeEmbedder(), tokens=FakeTokenCounter(), clock=clock, redactor=Redactor(PrivacySettings()),
         kinds=KindRegistry(), settings=CaptureSettings(),
@@ -51,7 +51,7 @@ def draft(content: str, at_ms: int, session: str = "s") -> Draft:
     return Draft(content=content, kind="preference", scope=project_scope("p"), provenance=who, at_ms=at_ms)
 
 
-def active(store: InMemoryStore) -> list[str]:
+def active(store: SqliteStore) -> list[str]:
     return sorted(m.content for m in store.list_memories(MemoryFilter(), scope=store.scopes(), limit=100))
 
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from samples import NOW_MS, PROJECT, candidate, memory, query
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.config.settings import RecallSettings
 from tacit.model.changes import Add
 from tacit.model.kinds import KindRegistry
@@ -82,7 +82,7 @@ def test_shares_are_kept_for_their_slots_and_handed_on():
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(STORED, st.integers(0, 600), st.booleans())
 def test_every_layout_keeps_the_budget_as_counted(render, stored, budget, counted):
-    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
     for i, (kind, text) in enumerate(stored):
         tokens = EXACT.count(text) if counted else 0
         store.apply([Add(memory=memory(text, id=f"mem_{i:02}", scope=PROJECT, kind=kind, tokens=tokens))])

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tacit.app.transfer.markdown import read_markdown, write_markdown
 from tacit.app.transfer.records import History, is_export, read_signed_lines, versions_of, write_line
-from tacit.backends.memory import InMemoryStore
-from tacit.backends.sqlite import open_sqlite_store
+from tacit.backends.sqlite import SqliteStore, open_sqlite_store
 from tacit.config.home import Home
 from tacit.model.changes import EDITED
 from tacit.model.memory import Entity, Memory, Provenance, Relation, Sensitivity, TrustTier, Validity
@@ -114,7 +113,7 @@ def test_what_a_store_holds_comes_back_as_it_was(held, order):
         def make(name: str) -> Store:
             clock = FakeClock(now_ms=NOW)
             return (
-                InMemoryStore(clock=clock)
+                SqliteStore.temporary(clock=clock)
                 if name == "fake"
                 else open_sqlite_store(Home(Path(folder)), clock=clock)
             )

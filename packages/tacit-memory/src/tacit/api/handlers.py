@@ -6,7 +6,7 @@ these on threads. Never parses, never catches an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,12 @@ from tacit.app.reasons import change_text
 from tacit.app.tuning import TuneReport
 from tacit.app.values import EngineStatus
 from tacit.app.visibility import first_rows
-from tacit.backends.listing import in_order
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import served_transcripts
 from tacit.capture.report import CaptureReport
 from tacit.errors import NotFound
 from tacit.model.changes import Skip
-from tacit.model.memory import Speaker
+from tacit.model.memory import Memory, Speaker
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter, Recorded
@@ -178,6 +177,24 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
     )
 
 
+def _in_order(memories: Iterable[Memory], where: MemoryFilter) -> list[Memory]:
+    """`memories` as `where` orders them."""
+
+    def first(memory: Memory) -> float:
+        match where.order:
+            case "created":
+                return memory.created_at_ms
+            case "updated":
+                return memory.updated_at_ms
+            case "importance":
+                return memory.importance
+            case "used":
+                return memory.use_count
+
+    sign = 1 if where.ascending else -1
+    return sorted(memories, key=lambda memory: (sign * first(memory), -memory.created_at_ms, memory.id))
+
+
 def _found(
     engine: Service, request: ask.ListMemories, where: MemoryFilter, scope: ScopeFilter | None
 ) -> Answer[shapes.MemoryPage]:
@@ -186,7 +203,7 @@ def _found(
     within = scope if scope is not None else engine.admin.scopes(())
     hits = [hit.memory for hit in engine.admin.search.find(request.text or "", where, scope=within)]
     if request.order is not None:
-        hits = in_order(hits, where)
+        hits = _in_order(hits, where)
     following = skip + request.limit
     more = following < len(hits)
     return Answer(

@@ -30,7 +30,6 @@ class Parts:
         tokens: the token counter, for stored memories and for blocks.
         hosts: adapters by name.
         suspect: whether damage was met in the store since it was opened.
-        keeps_files: whether what is stored outlives the process, so that automatic backups are worth making.
         store_as_of: makes an empty store in memory whose date is that moment.
         reranker: a second-stage model of the user's own; None = there is none.
         writer: a language model of the user's own that writes up finished sessions; None = there is none.
@@ -57,4 +56,3 @@ class Parts:
     anticipating: Writer | None = None
     judging: Writer | None = None
     suspect: Callable[[], bool] = lambda: False
-    keeps_files: bool = True

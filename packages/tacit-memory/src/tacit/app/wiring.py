@@ -82,10 +82,6 @@ def store_backend(name: str) -> StoreBackend:
             from tacit.backends.sqlite import SqliteBackend  # noqa: PLC0415 - loads only its own
 
             return SqliteBackend()
-        case "memory":
-            from tacit.backends.memory import InMemoryBackend  # noqa: PLC0415 - as above
-
-            return InMemoryBackend()
         case _:
             return cast("StoreBackend", STORES.load(name)())
 
@@ -161,7 +157,6 @@ def open_engine(
             remote_embedder=waits_for_server(settings.embedder),
             salvaged=salvaged,
             suspect=lambda: backend.suspects_damage(place),
-            keeps_files=backend.keeps_files,
         )
     )
 
@@ -190,9 +185,9 @@ def _make_writer(redact: Clean, home: Home, section: str, settings: WriterSettin
 
 
 def _store_as_of(at_ms: int) -> Store:
-    from tacit.backends.memory import InMemoryStore  # noqa: PLC0415 - few questions are about the past
+    from tacit.backends.sqlite import SqliteStore  # noqa: PLC0415 - few questions are about the past
 
-    return InMemoryStore(clock=FixedDateClock(at_ms))
+    return SqliteStore.temporary(clock=FixedDateClock(at_ms))
 
 
 def _store_provider(watcher: SettingsWatcher) -> str:

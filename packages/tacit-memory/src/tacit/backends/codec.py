@@ -18,6 +18,7 @@ from tacit.backends.text import clean_value
 from tacit.errors import StoreCorrupt
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory
+from tacit.model.scope import Scope, ScopeKind
 
 _T = TypeVar("_T")
 
@@ -87,3 +88,16 @@ def decode_memory(body: str, use_count: int, shown_count: int = 0) -> Memory:
 def json_list(values: Sequence[str] | Sequence[int]) -> str:
     """A list for `json_each`, so that one statement serves lists of every length."""
     return json.dumps(values)
+
+
+def scope_named(name: str) -> Scope:
+    """The scope that is stored under `name`. Unlike `Scope.parse` it keeps spaces: what is stored comes back as it was.
+
+    Raises:
+        StoreCorrupt: the name begins with no known kind.
+    """
+    kind, _, key = name.partition(":")
+    try:
+        return Scope(kind=ScopeKind(kind), key=key)
+    except ValueError:
+        raise StoreCorrupt(f"The store holds a scope {name!r} of no known kind.") from None

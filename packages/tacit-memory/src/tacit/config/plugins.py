@@ -92,7 +92,7 @@ def plugin_group(field: FieldInfo) -> PluginGroup | None:
     return next((rule for rule in field.metadata if isinstance(rule, PluginGroup)), None)
 
 
-STORES = PluginGroup("tacit.stores", ("sqlite", "memory"))
+STORES = PluginGroup("tacit.stores", ("sqlite",))
 EMBEDDERS = PluginGroup("tacit.embedders", ("minilm", "onnx", "openai", "ollama", "fastembed", "fake"))
 RERANKERS = PluginGroup("tacit.rerankers", ("off", "onnx", "fake"))
 WRITERS = PluginGroup(

@@ -574,10 +574,7 @@ class CaptureSettings(_Section):
 class StoreSettings(_Section):
     """Where memories are kept."""
 
-    provider: Annotated[str, STORES] = Field(
-        default="sqlite",
-        description="the kind of store; memory = nothing is kept when the process ends, for trials in a separate home",
-    )
+    provider: Annotated[str, STORES] = Field(default="sqlite", description="the kind of store")
 
 
 class EmbedderSettings(_Section):

@@ -16,11 +16,6 @@ class StoreBackend(Protocol):
     Another package registers a class without arguments as an entry point of `tacit.stores`.
     """
 
-    @property
-    def keeps_files(self) -> bool:
-        """Whether what is stored outlives the process; automatic backups are made only of such a store."""
-        ...
-
     def open(self, home: Home, *, clock: Clock) -> Store:
         """Open the store of `home`, creating or migrating it where needed.
 

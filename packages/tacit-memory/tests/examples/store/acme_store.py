@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.backends.codec import decode, encode
-from tacit.backends.memory import InMemoryBackend, InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.config.home import Home
+from tacit.errors import StoreError
 from tacit.model.memory import Relation
 from tacit.ports.clock import Clock
-from tacit.ports.store import ProjectRecord, Recorded, ValueName
+from tacit.ports.store import ProjectRecord, Recorded, Salvage, ValueName
 
 EVERYTHING = 1_000_000
 
@@ -30,12 +31,12 @@ class Saved:
     values: Mapping[str, str]
 
 
-class AcmeStore(InMemoryStore):
+class AcmeStore(SqliteStore):
     """See the port `Store`."""
 
     def __init__(self, file: Path, *, clock: Clock) -> None:
-        super().__init__(clock=clock)
-        self._file = file
+        super().__init__(None, clock=clock)
+        self._file, self._open = file, True
         if not file.exists():
             return
         saved = decode(Saved, file.read_text(encoding="utf-8"))
@@ -48,8 +49,9 @@ class AcmeStore(InMemoryStore):
 
     def close(self) -> None:
         """See the port."""
-        if not self.closed:
+        if self._open:
             self._save()
+        self._open = False
         super().close()
 
     def _save(self) -> None:
@@ -70,10 +72,39 @@ class AcmeStore(InMemoryStore):
         partial.replace(self._file)
 
 
-class AcmeBackend(InMemoryBackend):
-    """See the port `StoreBackend`. There is one file and nothing to repair, so all but `open` is inherited."""
+class AcmeBackend:
+    """See the port `StoreBackend`. There is one file, and nothing is done to it while nobody has it open."""
 
     def open(self, home: Home, *, clock: Clock) -> AcmeStore:
         """See the port."""
         home.ensure()
         return AcmeStore(home.root / "acme.json", clock=clock)
+
+    def needs_migration(self, home: Home) -> bool:
+        """See the port."""
+        return False
+
+    def back_up(self, home: Home, target: Path) -> bool:
+        """See the port."""
+        return False
+
+    def file_id(self, home: Home) -> int:
+        """See the port."""
+        return -1
+
+    def salvage(self, home: Home, *, clock: Clock, file_id: int) -> Salvage | None:
+        """See the port."""
+        return None
+
+    def suspects_damage(self, home: Home) -> bool:
+        """See the port."""
+        return False
+
+    def examine(self, source: Path) -> int | None:
+        """See the port."""
+        raise StoreError(f"{source} cannot become the store.", hint="`tacit import` reads an export.")
+
+    def restore(self, source: Path, home: Home, *, clock: Clock) -> Path | None:
+        """See the port."""
+        self.examine(source)
+        return None

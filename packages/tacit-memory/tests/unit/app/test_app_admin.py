@@ -24,7 +24,7 @@ from tacit.app.admin.series import (
 )
 from tacit.app.visibility import Visibility
 from tacit.app.wiring import open_engine
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.config.home import Home
 from tacit.config.overrides import SettingsTarget, set_values
 from tacit.config.settings import RetentionSettings
@@ -132,14 +132,14 @@ def test_a_long_time_is_cut_to_its_end():
 
 
 def test_charts_read_new_traces_alone_and_know_what_is_gone():
-    class Counting(InMemoryStore):
+    class Counting(SqliteStore):
         asked = 0
 
         def find_traces(self, where, *, limit):
             self.asked += 1
             return super().find_traces(where, limit=limit)
 
-    store = Counting(clock=FakeClock(now_ms=0))
+    store = Counting.temporary(clock=FakeClock(now_ms=0))
     store.save_session(SessionState(key=KEY), traces=[trace(f"trc_{n:04}", at_ms=n) for n in range(200)])
     charts = Charts(store, retention=lambda: RetentionSettings(traces=300))
     when = {"since_ms": 0, "until_ms": DAY_MS, "bucket_ms": DAY_MS}
@@ -154,7 +154,7 @@ def test_charts_read_new_traces_alone_and_know_what_is_gone():
 
 
 def test_the_last_verdict_holds_and_so_many_are_kept():
-    store = InMemoryStore(clock=FakeClock(now_ms=0))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=0))
     verdicts = Verdicts(store)
     said, new = verdicts.say(trace(), (), useful=True, at_ms=5)
     assert [one.memory_id for one in said] == ["a", "b"]
@@ -174,7 +174,7 @@ def test_the_last_verdict_holds_and_so_many_are_kept():
 
 @pytest.mark.parametrize(("names", "injected"), [(("nobody",), ("a",)), ((), ())])
 def test_a_verdict_names_what_had_a_part(names, injected):
-    verdicts = Verdicts(InMemoryStore(clock=FakeClock(now_ms=0)))
+    verdicts = Verdicts(SqliteStore.temporary(clock=FakeClock(now_ms=0)))
     with pytest.raises(InvalidInput):
         verdicts.say(trace(injected=injected), names, useful=True, at_ms=1)
     assert verdicts.all() == ()
@@ -196,7 +196,7 @@ def test_a_session_turn_by_turn_over_a_compaction():
             memory_id=name, content_hash="h", epoch=epoch, turn=turn, surface=Surface.PROMPT, tokens=4, at_ms=at_ms
         )  # fmt: skip
 
-    store = InMemoryStore(clock=FakeClock(now_ms=0))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=0))
     ledger = (
         exposed("a", turn=1, epoch=0, at_ms=10),
         exposed("b", turn=1, epoch=1, at_ms=30),
@@ -225,7 +225,7 @@ def test_a_session_turn_by_turn_over_a_compaction():
 
 
 def test_a_neighborhood_reaches_two_relations_and_no_further():
-    store = InMemoryStore(clock=FakeClock(now_ms=0))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=0))
     names = [f"mem_{n}" for n in range(5)]
     store.apply([Add(memory=samples.memory(f"Statement {name}.", id=name)) for name in names])
     store.relate(
@@ -243,7 +243,7 @@ def test_a_neighborhood_reaches_two_relations_and_no_further():
 
 
 def test_a_session_keeps_its_first_prompt_for_its_name():
-    store = InMemoryStore(clock=FakeClock(now_ms=0))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=0))
     state = SessionState(key=KEY)
     for n, words in enumerate(("Fix the cart", *"abcdef")):
         state = apply_signal(state, PromptSubmitted(key=f"k{n}", session=KEY, at_ms=n, cwd="/w", text=words))

@@ -8,7 +8,7 @@ import pytest
 
 from repositories import begin, git
 from tacit.app.branches import Branches
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.branches.look import BranchesSeen
 from tacit.model.query import NO_BRANCH, BranchView
 from tacit.ports.store import ProjectRecord
@@ -23,12 +23,12 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store() -> InMemoryStore:
-    return InMemoryStore(clock=FakeClock())
+def store() -> SqliteStore:
+    return SqliteStore.temporary(clock=FakeClock())
 
 
 @pytest.fixture
-def branches(store: InMemoryStore) -> Branches:
+def branches(store: SqliteStore) -> Branches:
     return Branches(store=store, clock=FakeClock())
 
 

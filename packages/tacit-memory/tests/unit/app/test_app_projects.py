@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit.app.projects import CACHE_MS, Projects
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.errors import InvalidInput
 from tacit.model.scope import project_scope
 from tacit.ports.store import ProjectRecord
@@ -34,7 +34,7 @@ def known(projects: Projects, folder: Path) -> ProjectRecord:
 
 def test_what_was_learned_before_the_first_remote_is_still_read(tmp_path: Path) -> None:
     clock = FakeClock(now_ms=NOW_MS)
-    store = InMemoryStore(clock=clock)
+    store = SqliteStore.temporary(clock=clock)
     projects = Projects(store=store, clock=clock)
     folder = repository(tmp_path / "shop")
     before = known(projects, folder)
@@ -54,14 +54,14 @@ def test_what_was_learned_before_the_first_remote_is_still_read(tmp_path: Path) 
 
 def test_a_remote_alone_shows_nothing_of_another_folder(tmp_path: Path) -> None:
     clock = FakeClock(now_ms=NOW_MS)
-    projects = Projects(store=InMemoryStore(clock=clock), clock=clock)
+    projects = Projects(store=SqliteStore.temporary(clock=clock), clock=clock)
     known(projects, repository(tmp_path / "private"))
     assert known(projects, repository(tmp_path / "shop", "git@example.com:me/shop.git")).links == ()
 
 
 def opened() -> Projects:
     clock = FakeClock(now_ms=NOW_MS)
-    return Projects(store=InMemoryStore(clock=clock), clock=clock)
+    return Projects(store=SqliteStore.temporary(clock=clock), clock=clock)
 
 
 SHOP = "git@github.com:acme/shop.git"
@@ -148,7 +148,7 @@ def with_commit(folder: Path, words: str) -> Path:
     return folder
 
 
-def looked_up(store: InMemoryStore, folder: Path) -> Projects:
+def looked_up(store: SqliteStore, folder: Path) -> Projects:
     """Projects as another process finds them."""
     projects = Projects(store=store, clock=FakeClock(now_ms=NOW_MS))
     assert projects.of(str(folder)) is not None
@@ -160,7 +160,7 @@ def looked_up(store: InMemoryStore, folder: Path) -> Projects:
 def test_a_renamed_folder_is_offered_what_was_learned_under_its_old_name(
     tmp_path: Path, link: bool, worked_in: bool
 ) -> None:
-    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
     old = with_commit(tmp_path / "old", "first")
     before = known(looked_up(store, old), old)
     new = old.rename(tmp_path / "new")
@@ -186,7 +186,7 @@ def test_a_renamed_folder_is_offered_what_was_learned_under_its_old_name(
 
 
 def test_a_folder_that_was_renamed_twice_or_declined_is_asked_about_once(tmp_path: Path) -> None:
-    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
     folder = with_commit(tmp_path / "a", "first")
     first = known(looked_up(store, folder), folder)
     folder = folder.rename(tmp_path / "b")
@@ -204,7 +204,7 @@ def test_a_folder_that_was_renamed_twice_or_declined_is_asked_about_once(tmp_pat
 def test_nothing_is_offered_to_a_copy_another_repository_or_the_next_one_of_the_old_name(
     tmp_path: Path,
 ) -> None:
-    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
     old = with_commit(tmp_path / "old", "first")
     before = known(looked_up(store, old), old)
     copy = tmp_path / "copy"
@@ -225,7 +225,7 @@ def test_nothing_is_offered_to_a_copy_another_repository_or_the_next_one_of_the_
 def test_the_configuration_of_a_repository_runs_nothing_when_its_first_commit_is_asked_for(
     tmp_path: Path,
 ) -> None:
-    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
     folder = with_commit(tmp_path / "old", "first")
     trap = tmp_path / "trap.sh"
     trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\n")

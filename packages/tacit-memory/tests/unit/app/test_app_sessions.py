@@ -10,8 +10,7 @@ import pytest
 import samples
 from samples import NOW_MS
 from tacit.app.sessions import LiveSessions
-from tacit.backends.memory import InMemoryStore
-from tacit.backends.sqlite import open_sqlite_store
+from tacit.backends.sqlite import SqliteStore, open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import StoreBusy
 from tacit.model.session import SessionKey, SessionState
@@ -21,11 +20,11 @@ KEY = SessionKey(host="h", session_id="1")
 STATE = SessionState(key=KEY, project_id="shop")
 
 
-class HeldStore(InMemoryStore):
+class HeldStore(SqliteStore):
     """Another writes for so many tries."""
 
     def __init__(self, busy: int) -> None:
-        super().__init__(clock=FakeClock(now_ms=NOW_MS))
+        super().__init__(None, clock=FakeClock(now_ms=NOW_MS))
         self.busy = busy
         self.tries = 0
 
@@ -77,7 +76,7 @@ def test_a_store_that_is_busy_for_long_costs_no_record_and_no_trace():
 
 def test_the_newest_records_include_what_is_not_written_yet_and_no_incognito_session():
     store = HeldStore(busy=10_000)
-    InMemoryStore.save_session(store, replace(STATE, last_signal_at_ms=1))
+    SqliteStore.save_session(store, replace(STATE, last_signal_at_ms=1))
     hidden = replace(STATE, key=replace(KEY, session_id="2"), last_signal_at_ms=3, incognito=True)
     written_later = replace(STATE, key=replace(KEY, session_id="3"), last_signal_at_ms=2)
     with live(store, tries_s=0.0) as (sessions, _):

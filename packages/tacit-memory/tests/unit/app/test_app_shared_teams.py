@@ -13,7 +13,7 @@ from tacit.app.admin.purging import Purger
 from tacit.app.parts import Parts
 from tacit.app.sharing import shared_teams
 from tacit.app.sharing.shared_teams import SharedTeams
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import Preparer
 from tacit.capture.shared_memories import SharedMemories
@@ -57,7 +57,7 @@ class Home:
 
     def __init__(self) -> None:
         self.clock = FakeClock(now_ms=NOW)
-        self.store = InMemoryStore(clock=self.clock)
+        self.store = SqliteStore.temporary(clock=self.clock)
         self.preparer = Preparer(
             redactor=Redactor(PrivacySettings()),
             kinds=BUILTIN_KINDS,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from samples import NOW_MS, PROJECT, memory
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.amend import with_amended_digests
 from tacit.model.changes import Add, Edit, Retire, Supersede
 from tacit.model.scope import ScopeFilter
@@ -25,7 +25,7 @@ def digest(content, name="mem_d"):
 
 @pytest.fixture
 def store():
-    kept = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    kept = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
     kept.apply([Add(memory=memory(REDIS, id="mem_r", kind="decision"))])
     return kept
 

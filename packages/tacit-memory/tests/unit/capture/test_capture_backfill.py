@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from unit.capture.pipelines import make_pipeline
 
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import find_transcripts, named_transcripts
 from tacit.config.host_folders import HostFolders
@@ -28,7 +28,7 @@ RULES = [
 class World:
     def __init__(self) -> None:
         self.clock = FakeClock(now_ms=1_795_169_810_000)
-        self.store = InMemoryStore(clock=self.clock)
+        self.store = SqliteStore.temporary(clock=self.clock)
         self.capture = make_pipeline(self.store, self.clock, project="p")
 
     def contents(self) -> list[str]:

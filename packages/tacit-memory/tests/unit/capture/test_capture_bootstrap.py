@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from unit.capture.pipelines import make_pipeline
 
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.bootstrap import MAX_FILES, find_rule_files, read_drafts
 from tacit.capture.bootstrap.history import read_history
 from tacit.capture.bootstrap.markdown import read_rules
@@ -123,7 +123,7 @@ class World:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.clock = FakeClock(now_ms=1_795_000_000_000)
-        self.store = InMemoryStore(clock=self.clock)
+        self.store = SqliteStore.temporary(clock=self.clock)
         self.capture = CapturePipeline(
             store=self.store, embedder=FakeEmbedder(), tokens=FakeTokenCounter(), clock=self.clock,
             redactor=Redactor(PrivacySettings()), kinds=KindRegistry(), settings=CaptureSettings(),
@@ -276,13 +276,13 @@ def test_a_line_that_imports_a_file_ends_a_statement_and_is_none() -> None:
 # --- what else a project says of itself ------------------------------------------------------------------------------
 
 
-def world() -> tuple[CapturePipeline, InMemoryStore]:
+def world() -> tuple[CapturePipeline, SqliteStore]:
     clock = FakeClock(now_ms=1_795_169_810_000)
-    store = InMemoryStore(clock=clock)
+    store = SqliteStore.temporary(clock=clock)
     return make_pipeline(store, clock), store
 
 
-def held(store: InMemoryStore) -> set[str]:
+def held(store: SqliteStore) -> set[str]:
     where = MemoryFilter(statuses=("active", "quarantined"))
     return {m.content for m in store.list_memories(where, scope=store.scopes(), limit=200)}
 
@@ -533,7 +533,7 @@ BASE = "# Rules\n\n- Always use tabs in Go files\n- Never commit to main directl
 MORE = BASE + "- Always upload the build log to the wiki\n"
 
 
-def tiers(store: InMemoryStore) -> dict[str, tuple[str, str]]:
+def tiers(store: SqliteStore) -> dict[str, tuple[str, str]]:
     where = MemoryFilter(statuses=("active", "quarantined"))
     found = store.list_memories(where, scope=store.scopes(), limit=100)
     return {m.content: (m.provenance.tier.name.lower(), m.status) for m in found}

@@ -11,7 +11,7 @@ from unit.capture.pipelines import make_pipeline
 
 import repositories
 from samples import memory as sample
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.branches.history import History
 from tacit.capture.branches.marks import replaced_by
 from tacit.capture.reconcile import Neighbor, reconcile, replace_named
@@ -377,8 +377,8 @@ def test_replaced_by_names_what_holds_no_more_on_each_branch():
 
 
 @pytest.fixture
-def store() -> InMemoryStore:
-    return InMemoryStore(clock=FakeClock(now_ms=NOW + 10**7))  # after all that is said here
+def store() -> SqliteStore:
+    return SqliteStore.temporary(clock=FakeClock(now_ms=NOW + 10**7))  # after all that is said here
 
 
 @pytest.fixture
@@ -393,7 +393,7 @@ def draft(content: str, *, kind: str = "decision", scope=SCOPE, **fields) -> Dra
     )
 
 
-def listed(store: InMemoryStore, **where) -> dict[str, Memory]:
+def listed(store: SqliteStore, **where) -> dict[str, Memory]:
     filters = MemoryFilter(**{"statuses": None, **where})
     return {m.content: m for m in store.list_memories(filters, scope=store.scopes(), limit=100)}
 
@@ -438,19 +438,17 @@ def test_where_the_setting_is_off_nothing_is_bound(store):
     assert listed(store)["On this branch X is Y."].branch is None
 
 
-def look(store: InMemoryStore, project: ProjectRecord, at: int = NOW + 60_000):
+def look(store: SqliteStore, project: ProjectRecord, at: int = NOW + 60_000):
     return make_pipeline(store, FakeClock(now_ms=at)).look_at_branches(project)
 
 
-def learn(
-    store: InMemoryStore, *contents: str, branch: LearnedOn | None = HERE, at: int = NOW + 10, **fields
-):
+def learn(store: SqliteStore, *contents: str, branch: LearnedOn | None = HERE, at: int = NOW + 10, **fields):
     pipeline = make_pipeline(store, FakeClock(now_ms=at))
     for content in contents:
         pipeline.store_drafts([draft(content, branch=branch, **fields)])
 
 
-def replace_old(store: InMemoryStore) -> None:
+def replace_old(store: SqliteStore) -> None:
     """State `OLD` everywhere, then `SAID` in its place on the branch."""
     learn(store, OLD, branch=None, at=NOW)
     pipeline = make_pipeline(store, FakeClock(now_ms=NOW + 10))

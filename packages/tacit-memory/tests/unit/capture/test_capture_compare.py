@@ -10,7 +10,7 @@ import pytest
 from unit.capture.pipelines import make_pipeline
 
 from samples import NOW_MS
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.write_up import statement_comparer
 from tacit.capture.write_up.comparison import Pair, make_comparison, read_fates, schema
 from tacit.capture.write_up.session_writer import WriterAccess
@@ -45,7 +45,7 @@ def fates(*found):
 class Bench:
     def __init__(self, *answers, may_send=True, embedder=None, **settings):
         self.clock = FakeClock(now_ms=NOW_MS)
-        self.store = InMemoryStore(clock=self.clock)
+        self.store = SqliteStore.temporary(clock=self.clock)
         self.writer = FakeWriter(answers)
         model = WriterAccess(
             writer=self.writer, prepare=lambda text: text.replace("hunter2", "[secret]"), tokens=EstimateCounter(),

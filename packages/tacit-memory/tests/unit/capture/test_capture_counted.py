@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from unit.capture.pipelines import make_pipeline
 
-from tacit.backends.memory import InMemoryStore
-from tacit.backends.sqlite import open_sqlite_store
+from tacit.backends.sqlite import SqliteStore, open_sqlite_store
 from tacit.capture.pipeline import CapturePipeline
 from tacit.config.home import Home
 from tacit.model.changes import Draft
@@ -92,7 +91,7 @@ def said(words: str, session: str, number: int) -> str:
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     clock = FakeClock(now_ms=NOW)
-    return Desk(InMemoryStore(clock=clock), clock, tmp_path)
+    return Desk(SqliteStore.temporary(clock=clock), clock, tmp_path)
 
 
 def prompt_first(desk: Desk, session: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from unit.capture.pipelines import make_pipeline
 
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.discover import find_transcripts
 from tacit.capture.pipeline import MAX_ATTEMPTS
 from tacit.capture.report import CaptureReport
@@ -36,11 +36,9 @@ NOW = 1_795_169_810_000
 
 
 class World:
-    def __init__(
-        self, store: InMemoryStore | None = None, embedder: object = None, **settings: object
-    ) -> None:
+    def __init__(self, store: SqliteStore | None = None, embedder: object = None, **settings: object) -> None:
         self.clock = FakeClock(now_ms=NOW)
-        self.store = store or InMemoryStore(clock=self.clock)
+        self.store = store or SqliteStore.temporary(clock=self.clock)
         self.capture = make_pipeline(
             self.store,
             self.clock,
@@ -424,7 +422,7 @@ def test_open_code_hands_over_messages(tmp_path: Path) -> None:
     assert world.contents("preference") == {"From now on, write tests first"}
 
 
-class Failing(InMemoryStore):
+class Failing(SqliteStore):
     """Fails at the `fail_at`-th call of a writing or reading method, as a crash would."""
 
     calls = 0
@@ -466,7 +464,7 @@ def test_a_crash_at_any_step_loses_nothing_and_doubles_nothing(tmp_path: Path) -
     steps = 0
     for fail_at in range(1, 40):
         clock = FakeClock(now_ms=NOW)
-        store = Failing(clock=clock)
+        store = Failing.temporary(clock=clock)
         world = World(store)
         store.hand_over(handover(path))
         store.fail_at = fail_at

@@ -11,7 +11,7 @@ import pytest
 from unit.capture.pipelines import make_pipeline
 
 from repositories import git
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.bootstrap.team_files import (
     MAX_BYTES,
     MAX_FILES,
@@ -187,7 +187,7 @@ class Follower:
     def __init__(self, root: Path, clock: FakeClock | None = None) -> None:
         self.root = root
         clock = clock or FakeClock(now_ms=NOW)
-        self.store = InMemoryStore(clock=clock)
+        self.store = SqliteStore.temporary(clock=clock)
         self.pipeline = make_pipeline(self.store, clock)
         self.project = ProjectRecord(id="alpha", name="alpha", root=str(root))
 
@@ -375,7 +375,7 @@ def test_the_store_keeps_its_state_in_one_transaction(
         raise OSError("disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(InMemoryStore, "apply", broken)
+        patch.setattr(SqliteStore, "apply", broken)
         with pytest.raises(OSError, match="disk full"):
             follower.read()
     follower.read()

@@ -8,7 +8,7 @@ import pytest
 from unit.capture.pipelines import make_pipeline
 
 from samples import NOW_MS, PROJECT, memory
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.usage import (
     ShownMemory,
@@ -123,7 +123,7 @@ def test_values_survive_storing_and_rubbish_is_nothing():
 
 def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
     clock = FakeClock(now_ms=NOW_MS)
-    store = InMemoryStore(clock=clock)
+    store = SqliteStore.temporary(clock=clock)
     pipeline = make_pipeline(store, clock, project=PROJECT.project_id)
     store.apply([Add(memory=LINT), Add(memory=RETRY)])
     key = SessionKey(host="claude-code", session_id="s1")
@@ -145,7 +145,7 @@ def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
 @pytest.mark.parametrize(("fetched", "passed_over"), [(("mem_lint",), 1), ((), 0)])
 def test_a_headline_is_passed_over_only_where_others_were_fetched(tmp_path, fetched, passed_over):
     clock = FakeClock(now_ms=NOW_MS)
-    store = InMemoryStore(clock=clock)
+    store = SqliteStore.temporary(clock=clock)
     pipeline = make_pipeline(store, clock, project=PROJECT.project_id)
     store.apply([Add(memory=LINT), Add(memory=RETRY)])
     key = SessionKey(host="claude-code", session_id="s1")

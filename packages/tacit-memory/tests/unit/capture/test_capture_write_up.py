@@ -13,7 +13,7 @@ from unit.capture.pipelines import make_pipeline
 
 from samples import DAY_MS, NOW_MS
 from tacit.app.user_words import vouch
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.transcript import TranscriptSource
 from tacit.capture.turn import ToolUse, Turn
@@ -75,7 +75,7 @@ class Bench:
 
     def __init__(self, *answers, may_send=lambda _root: True, privacy=None, **settings):
         self.clock = FakeClock(now_ms=NOW_MS)
-        self.store = InMemoryStore(clock=self.clock)
+        self.store = SqliteStore.temporary(clock=self.clock)
         self.writer = FakeWriter(answers)
         self.settings = WriterSettings(provider="fake", **{"least_chars": 0, **settings})
         model = WriterAccess(

@@ -94,7 +94,7 @@ def test_a_built_in_name_stands_once_whatever_other_packages_register(
 ):
     install_module(tmp_path, "shadow", "", {"tacit.stores": {"sqlite": "shadow:Store", "aa": "shadow:Store"}})
     monkeypatch.syspath_prepend(tmp_path)
-    assert STORES.names() == ("sqlite", "memory", "aa")
+    assert STORES.names() == ("sqlite", "aa")
 
 
 @pytest.mark.parametrize("value", ["no_such_module_here:make", "broken_package:absent"])

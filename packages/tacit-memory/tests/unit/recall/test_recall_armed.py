@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from samples import NOW_MS
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.config.settings import JudgeSettings, RecallSettings
 from tacit.model.changes import Add
 from tacit.model.evidence import Candidate
@@ -117,7 +117,7 @@ class Bench:
     """A read path over a few memories."""
 
     def __init__(self, *memories: Memory) -> None:
-        self.store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+        self.store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
         embedder = FakeEmbedder()
         self.store.apply(
             [Add(memory=one) for one in memories],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from samples import NOW_MS, PROJECT, candidate, memory, query
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.model.changes import Add
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.pack import Surface
@@ -32,7 +32,7 @@ EMBEDDER = FakeEmbedder()
 
 def turns(*contents):
     """A store with one session, one memory a turn: m1, m2, ..."""
-    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
     for number, content in enumerate(contents, start=1):
         place = Provenance(tier=TrustTier.USER, host="plain", session_id="s", turn=number)
         one = replace(memory(content, id=f"m{number}", scope=PROJECT), provenance=place)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from samples import NOW_MS, PROJECT, memory, query, recall_state
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.config.settings import RecallSettings
 from tacit.model.changes import Add
 from tacit.model.pack import Surface
@@ -46,7 +46,7 @@ def test_an_empty_list_asks_all(surface):
 
 def test_only_spaces_whose_hits_are_all_they_know_propose_more_of_a_wide_search():
     """Three memories fit; `intent` measures what is listed itself, so two proposals of it do."""
-    store, embedder = InMemoryStore(clock=FakeClock(now_ms=NOW_MS)), FakeEmbedder()
+    store, embedder = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS)), FakeEmbedder()
     for name in "abc":
         one = memory(
             f"deploy {name}", id=name, scope=PROJECT, trigger=Trigger(actions=(("deploy_release", 1.0),))
@@ -70,7 +70,7 @@ def test_only_spaces_whose_hits_are_all_they_know_propose_more_of_a_wide_search(
 
 @pytest.mark.parametrize("error", ["", "no vector came in time"])
 def test_words_propose_where_no_vector_came_in_time(error):
-    store, embedder = InMemoryStore(clock=FakeClock(now_ms=NOW_MS)), FakeEmbedder()
+    store, embedder = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS)), FakeEmbedder()
     one = memory("Commit messages begin with a verb.", id="a", scope=PROJECT)
     store.apply([Add(memory=one)], vectors=embedder.embed([one.content]), identity=embedder.identity)
     asked = query("how do commit messages begin", surface=Surface.PROMPT)

@@ -6,9 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from samples import memory_named
-from tacit.backends.memory import InMemoryStore
-from tacit.backends.sqlite import open_sqlite_store
-from tacit.backends.sqlite.store import SqliteStore
+from tacit.backends.sqlite import SqliteStore, open_sqlite_store
 from tacit.config.home import Home
 from tacit.model.changes import Add, Retire
 from tacit.model.kinds import KindRegistry
@@ -28,8 +26,8 @@ def memory(number: int, scope: Scope = UNIVERSAL) -> Memory:
     return memory_named(f"mem_{number}", f"Prefer tool {number}.", kind="preference", scope=scope, at_ms=NOW)
 
 
-def pools(*memories: Memory) -> tuple[InMemoryStore, StartPools]:
-    store = InMemoryStore(clock=FakeClock(NOW))
+def pools(*memories: Memory) -> tuple[SqliteStore, StartPools]:
+    store = SqliteStore.temporary(clock=FakeClock(NOW))
     store.apply([Add(memory=one) for one in memories])
     return store, StartPools(store=store, kinds=KindRegistry())
 

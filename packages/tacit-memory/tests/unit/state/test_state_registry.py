@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.model.change_reason import ChangeCause
 from tacit.model.item import Item
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
@@ -114,8 +114,8 @@ STORED = [
 
 
 @pytest.fixture
-def store() -> InMemoryStore:
-    return InMemoryStore(clock=FakeClock(now_ms=0))
+def store() -> SqliteStore:
+    return SqliteStore.temporary(clock=FakeClock(now_ms=0))
 
 
 @pytest.mark.parametrize("row", STORED, ids=[row[2] for row in STORED])
@@ -154,7 +154,7 @@ def test_a_collection_keeps_its_last_entries_and_an_empty_one_is_removed(store):
     assert not registry.REJECTED.is_stored(store, UNIVERSAL)
 
 
-def _fill(store: InMemoryStore) -> None:
+def _fill(store: SqliteStore) -> None:
     for _, _, name, text, _ in STORED:
         store.put_value(name, text)
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.model.changes import Draft, Merge, Skip
@@ -97,7 +97,7 @@ def test_there_are_enough_pairs() -> None:
 @pytest.mark.parametrize("turned", [False, True])
 def test_of_two_that_differ_none_is_merged_when_stored(turned: bool) -> None:
     clock = FakeClock(now_ms=1_795_000_000_000)
-    store = InMemoryStore(clock=clock)
+    store = SqliteStore.temporary(clock=clock)
     capture = CapturePipeline(
         store=store, embedder=FakeEmbedder(), tokens=FakeTokenCounter(), clock=clock, redactor=Redactor(PrivacySettings()),
         kinds=KindRegistry(), settings=CaptureSettings(),

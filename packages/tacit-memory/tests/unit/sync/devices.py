@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.errors import LogForked
 from tacit.ports.store import MemoryFilter, Store
 from tacit.providers.clock import FakeClock
@@ -40,7 +40,7 @@ class Device:
     def __init__(self, folder: Path, name: str, account: AccountKey, *, store: Store | None = None) -> None:
         self.folder, self.name = folder, name
         self.clock = FakeClock(now_ms=NOW)
-        self.store = store or InMemoryStore(clock=self.clock)
+        self.store = store or SqliteStore.temporary(clock=self.clock)
         self.key = DeviceKey.new()
         self.account = account
         self.replica = Replica(folder / f"{name}.db")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from samples import NOW_MS, PROJECT, memory
 from tacit.app.reasons import change_text
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.config.settings import RetentionSettings
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Merge, Retire
@@ -164,7 +164,7 @@ MEMORIES = st.lists(
 @given(MEMORIES, st.integers(0, 4), st.sampled_from([0.0, 1.0, 6.0]), st.integers(0, 50))
 def test_twice_is_as_once_and_what_was_stated_stays(rows, most, fade, related):
     clock = FakeClock(now_ms=NOW_MS)
-    store = InMemoryStore(clock=clock)
+    store = SqliteStore.temporary(clock=clock)
     made = [
         replace(
             memory(row["words"], id=f"mem_{n}", kind=row["kind"], at_ms=NOW_MS - row["days"] * DAY),
@@ -200,7 +200,7 @@ def test_twice_is_as_once_and_what_was_stated_stays(rows, most, fade, related):
 
 
 def test_statistics_by_hand():
-    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
     told = memory("Use tabs.", id="mem_1", use_count=2)
     seen = loose("It is red.", name="mem_2", frequency=2)
     gone = memory("Use spaces.", id="mem_3")

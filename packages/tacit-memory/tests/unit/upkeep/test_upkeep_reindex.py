@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from samples import memory_named
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.errors import ProviderError
 from tacit.model.changes import Add
 from tacit.model.scope import project_scope
@@ -31,14 +31,14 @@ class Counting:
 
 
 @pytest.fixture
-def store() -> InMemoryStore:
-    store = InMemoryStore(clock=FakeClock(now_ms=1000))
+def store() -> SqliteStore:
+    store = SqliteStore.temporary(clock=FakeClock(now_ms=1000))
     scope = project_scope("p")
     store.apply([Add(memory=memory_named(f"mem_{i:04}", f"Fact number {i}", scope=scope)) for i in range(10)])
     return store
 
 
-def test_all_missing_vectors_are_made_in_batches(store: InMemoryStore) -> None:
+def test_all_missing_vectors_are_made_in_batches(store: SqliteStore) -> None:
     embedder, seen = Counting("new"), []
     assert reindex(store, embedder, batch=4, progress=lambda done, total: seen.append((done, total))) == 10
     assert embedder.sizes == [4, 4, 2]
@@ -47,14 +47,14 @@ def test_all_missing_vectors_are_made_in_batches(store: InMemoryStore) -> None:
     assert reindex(store, embedder) == 0
 
 
-def test_a_failure_keeps_what_is_done_and_the_next_run_goes_on(store: InMemoryStore) -> None:
+def test_a_failure_keeps_what_is_done_and_the_next_run_goes_on(store: SqliteStore) -> None:
     with pytest.raises(ProviderError):
         reindex(store, Counting("new", fail_at=2), batch=4)
     assert len(store.pending_vectors(EmbedderIdentity(name="new", dimensions=2), limit=20)) == 6
     assert reindex(store, Counting("new"), batch=4) == 6
 
 
-def test_vectors_of_another_model_are_replaced(store: InMemoryStore) -> None:
+def test_vectors_of_another_model_are_replaced(store: SqliteStore) -> None:
     reindex(store, Counting("old"))
     seen = []
     assert reindex(store, Counting("new"), progress=lambda done, whole: seen.append((done, whole))) == 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.config.home import Home
 from tacit.model.changes import Removal
 from tacit.providers.clock import FakeClock
@@ -19,7 +19,7 @@ def clean(text: str, _scope: str) -> str:
 
 @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError, RecursionError, UnicodeError])
 def test_what_cannot_be_cleaned_is_left_and_the_rest_is_not(tmp_path, error):
-    store, home = InMemoryStore(clock=FakeClock(now_ms=0)), Home(tmp_path / "home")
+    store, home = SqliteStore.temporary(clock=FakeClock(now_ms=0)), Home(tmp_path / "home")
     copies = [tmp_path / name for name in ("a.jsonl", "b.md", "c.txt")]
     for path in copies:
         path.write_text(f"the {WORD} of {path.name}")
@@ -42,7 +42,7 @@ def test_what_cannot_be_cleaned_is_left_and_the_rest_is_not(tmp_path, error):
 
 
 def test_what_no_file_can_hold_is_left(tmp_path):
-    store, home = InMemoryStore(clock=FakeClock(now_ms=0)), Home(tmp_path / "home")
+    store, home = SqliteStore.temporary(clock=FakeClock(now_ms=0)), Home(tmp_path / "home")
     home.log_file.parent.mkdir(parents=True)
     home.log_file.write_text(f"the {WORD}")
     done = rescan(store, home, lambda text, _: text.replace(WORD, "\ud83d"), dry_run=False)

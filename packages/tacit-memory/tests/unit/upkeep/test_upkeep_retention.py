@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import samples
-from tacit.backends.memory import InMemoryStore
+from tacit.backends.sqlite import SqliteStore
 from tacit.config.settings import RetentionSettings
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
@@ -19,7 +19,7 @@ def trace(number: int, at_ms: int) -> Trace:
 
 def test_old_and_surplus_records_go_once() -> None:
     clock = FakeClock(now_ms=NOW)
-    store = InMemoryStore(clock=clock)
+    store = SqliteStore.temporary(clock=clock)
     ages = {"fresh": 1, "old": 91}
     for number, (name, days) in enumerate(ages.items()):
         state = SessionState(key=SessionKey(host="h", session_id=name), last_signal_at_ms=NOW - days * DAY_MS)

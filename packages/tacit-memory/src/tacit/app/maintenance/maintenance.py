@@ -156,7 +156,7 @@ class Maintenance:
         return make_backup(
             lambda target: parts.store.backup(target, interrupted=interrupted),
             parts.home,
-            keep=parts.settings.current().backup.keep if parts.keeps_files else 0,
+            keep=parts.settings.current().backup.keep,
             clock=parts.clock,
         )
 

@@ -17,8 +17,6 @@ from tacit.ports.store import Salvage, Step, no_step
 class SqliteBackend:
     """See the port; what it does to files is in `rescue`."""
 
-    keeps_files = True
-
     def open(self, home: Home, *, clock: Clock) -> SqliteStore:
         """See the port."""
         return open_sqlite_store(home, clock=clock)

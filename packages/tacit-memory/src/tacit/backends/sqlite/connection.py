@@ -1,7 +1,8 @@
 """Connections to one database file: a pool of readers, one writer behind a lock that all processes share.
 
 In: paths and a clock. Out: connections inside transactions. SQLite's errors leave as the store's own errors. The writer's
-lock is held for one transaction only; never across anything a caller computes before or after it.
+lock is held for one transaction only; never across anything a caller computes before or after it. A database in memory has
+one connection, which threads use in turn.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import sqlite3
 import threading
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from filelock import lock_descriptor, unlock_descriptor
 
 from tacit.backends.sqlite.schema import (
+    empty_database,
     is_foreign,
     is_possible_version,
     migrate_one,
@@ -121,13 +123,18 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         cached_statements=256,
     )
     try:
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA cache_size = -2048")
+        _prepare(connection)
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA cache_size = -2048")
+    connection.create_function("text_holds", 2, _text_holds, deterministic=True)
 
 
 def _text_holds(text: object, needle: str) -> bool:
@@ -363,7 +370,6 @@ class Database:
         try:
             connection = connect(self.path)
             connection.execute("PRAGMA query_only = ON")
-            connection.create_function("text_holds", 2, _text_holds, deterministic=True)
         except sqlite3.Error as error:
             raise self._failed(error) from error
         return connection
@@ -392,16 +398,16 @@ class Database:
             if self._closed:
                 raise closed()
             with self._file_lock.hold(self.path, wait_s=self.wait_s):
+                if self._current_inode() != self._inode:
+                    raise StoreError(
+                        f"{self.path} was moved or replaced while it was open; nothing was stored.",
+                        hint="Open the store again (`tacit stop` ends the daemon; the next call starts it).",
+                    )
                 yield from self._transaction(durable=durable)
         finally:
             self._write_lock.release()
 
     def _transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
-        if self._current_inode() != self._inode:
-            raise StoreError(
-                f"{self.path} was moved or replaced while it was open; nothing was stored.",
-                hint="Open the store again (`tacit stop` ends the daemon; the next call starts it).",
-            )
         writer = self._writer
         try:
             if durable != self._durable:
@@ -428,6 +434,19 @@ class Database:
             _roll_back(writer)
             raise
 
+    def compact(self) -> None:
+        """Write the database anew without free pages, and empty its log unless a reader keeps part of it alive.
+
+        Raises:
+            StoreError: if the file cannot be written.
+        """
+        try:
+            with closing(connect(self.path)) as connection:
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+
     def close(self) -> None:
         """Close every connection that is not in use; those in use close when they are given back."""
         with self._write_lock, self._pool_lock:
@@ -438,6 +457,65 @@ class Database:
                 connection.close()
             self._idle.clear()
             self._file_lock.close()
+
+
+class TemporaryDatabase(Database):
+    """A database in memory, which ends with this object. Safe to share between threads: they take turns."""
+
+    def __init__(self, *, step: Step = no_step) -> None:
+        self.path = Path(":memory:")
+        self._step = step
+        self._turn = threading.RLock()
+        self._closed = False
+        self._here = _ThreadState()
+        self._writer = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        self._writer.deserialize(empty_database())
+        _prepare(self._writer)
+        self._durable: bool | None = False
+
+    @contextmanager
+    def read(self) -> Generator[sqlite3.Connection, None, None]:
+        """See `Database`. Other threads wait until it ends."""
+        with self._turn:
+            if self._closed:
+                raise closed()
+            if self._here.connection is not None:
+                yield self._here.connection
+                return
+            self._here.connection = self._writer
+            try:
+                yield self._writer
+            except sqlite3.Error as error:
+                raise translate(error, self.path) from error
+            finally:
+                self._here.connection = None
+                self._here.scopes = {}
+
+    @contextmanager
+    def write(self, *, durable: bool) -> Generator[sqlite3.Connection, None, None]:
+        """See `Database`. Inside a `read` of the same thread, what is read afterwards is the new state."""
+        del durable
+        with self._turn:
+            if self._closed:
+                raise closed()
+            try:
+                yield from self._transaction(durable=False)
+            finally:
+                self._here.scopes = {}
+
+    def compact(self) -> None:
+        """Nothing outlives the process."""
+
+    def close(self) -> None:
+        """Close the connection: everything in the database is gone."""
+        with self._turn:
+            self._closed = True
+            self._writer.close()
+
+    def _mark(self) -> None:
+        """There is no file to mark."""
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

@@ -6,12 +6,14 @@ A handover that is done keeps its key, so that it is not taken twice, and loses 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from tacit.backends.codec import decode, encode
-from tacit.backends.rows import handover_of
 from tacit.backends.text import clean_text
 from tacit.errors import NotFound
+from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, ProjectRecord, ValueChanges
 
 
@@ -40,7 +42,7 @@ def pending_handovers(connection: sqlite3.Connection, limit: int) -> tuple[Hando
         " WHERE done_at_ms IS NULL ORDER BY at_ms, key LIMIT ?",
         (max(limit, 0),),
     )
-    return tuple(map(handover_of, rows))
+    return tuple(map(_handover_of, rows))
 
 
 def is_done(connection: sqlite3.Connection, key: str) -> bool:
@@ -113,3 +115,15 @@ def put_values(connection: sqlite3.Connection, values: ValueChanges) -> None:
                 "INSERT OR REPLACE INTO named_values (name, value) VALUES (?, ?)",
                 (clean_text(name), clean_text(value)),
             )
+
+
+def _handover_of(row: Sequence[Any]) -> Handover:
+    """A handover from (key, host, session_id, payload, at_ms, attempts, error)."""
+    return Handover(
+        key=row[0],
+        session=SessionKey(host=row[1], session_id=row[2]),
+        payload=row[3],
+        at_ms=row[4],
+        attempts=row[5],
+        error=row[6],
+    )

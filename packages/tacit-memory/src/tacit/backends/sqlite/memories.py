@@ -10,13 +10,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from tacit.backends.changes import resolution_error, searched_name
-from tacit.backends.codec import decode, decode_memory, json_list
-from tacit.backends.rows import recorded_of
+from tacit.backends.codec import decode, decode_memory, decode_reason, json_list
 from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
 from tacit.backends.text import clean_text
 from tacit.model.ids import LEAST_ENDING
@@ -374,7 +373,7 @@ def recorded(
         f" ORDER BY {', '.join(f'v.{column}' for column in newest.split(', '))}",
         values,
     )
-    return tuple(map(recorded_of, rows))
+    return tuple(map(_recorded_of, rows))
 
 
 def relations(
@@ -466,3 +465,14 @@ def pending_vectors(
         (clean_text(identity.name), identity.dimensions, limit),
     )
     return tuple(decode_memory(*row) for row in rows)
+
+
+def _recorded_of(row: Sequence[Any]) -> Recorded:
+    """A version from (recorded_at_ms, reason, body, change_id, body of the version before or None)."""
+    return Recorded(
+        memory=decode(Memory, row[2]),
+        before=None if row[4] is None else decode(Memory, row[4]),
+        at_ms=row[0],
+        reason=decode_reason(row[1]),
+        change_id=row[3],
+    )

@@ -10,6 +10,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from functools import lru_cache
 
 APPLICATION_ID = 0x54414349
 """`TACI`, written into the file's header, so that another program's database is not taken for ours."""
@@ -261,6 +262,15 @@ def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
         for table in _TABLES
         for column in connection.execute(f"PRAGMA table_info({table})")
     }
+
+
+@lru_cache(maxsize=1)
+def empty_database() -> bytes:
+    """Return the file of an empty store of the newest schema. It is made once in a process."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        for version in range(1, newest_version() + 1):
+            migrate_one(fresh, version)
+        return fresh.serialize()
 
 
 def migrate_one(connection: sqlite3.Connection, version: int) -> None:

@@ -58,7 +58,7 @@ _UNION = 100
 class SqliteSearch:
     """Rankings over the stored memories. Safe to share between threads."""
 
-    def __init__(self, database: Database, *, clock: Clock, index_dir: Path, store_id: str) -> None:
+    def __init__(self, database: Database, *, clock: Clock, index_dir: Path | None, store_id: str) -> None:
         self._database = database
         self._clock = clock
         self._vectors = VectorPartitions(index_dir, store_id)

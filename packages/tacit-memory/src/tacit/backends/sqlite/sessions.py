@@ -8,10 +8,11 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from tacit.backends.codec import decode, encode, json_list
-from tacit.backends.rows import exposure_of
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
 from tacit.model.pack import Surface
@@ -194,7 +195,7 @@ def exposures(
         " turn, tokens LIMIT ? OFFSET ?",
         (*values, max(limit, 0), max(offset, 0)),
     )
-    return tuple(map(exposure_of, rows))
+    return tuple(map(_exposure_of, rows))
 
 
 def get_trace(connection: sqlite3.Connection, trace_id: str) -> Trace:
@@ -212,3 +213,19 @@ def prune_traces(connection: sqlite3.Connection, *, before_ms: int, keep: int) -
         " OR id NOT IN (SELECT id FROM traces ORDER BY at_ms DESC, id DESC LIMIT ?)",
         (before_ms, max(keep, 0)),
     ).rowcount
+
+
+def _exposure_of(row: Sequence[Any]) -> StoredExposure:
+    """An exposure from (host, session_id, memory_id, content_hash, epoch, turn, surface, tokens, at_ms)."""
+    return StoredExposure(
+        session=SessionKey(host=row[0], session_id=row[1]),
+        exposure=Exposure(
+            memory_id=row[2],
+            content_hash=row[3],
+            epoch=row[4],
+            turn=row[5],
+            surface=Surface(row[6]),
+            tokens=row[7],
+            at_ms=row[8],
+        ),
+    )

@@ -10,11 +10,12 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 from tacit.backends.changes import NotedChanges, check_outcome, new_change_id
 from tacit.backends.codec import encode
 from tacit.backends.sqlite import documents, health, journal, memories, scopes, sessions, word_search, writing
-from tacit.backends.sqlite.connection import Database
+from tacit.backends.sqlite.connection import Database, TemporaryDatabase
 from tacit.backends.sqlite.memories import MemoryReader
 from tacit.backends.sqlite.purge import copies, rewrite
 from tacit.backends.sqlite.purge.log import note_purge, read_purges
@@ -51,17 +52,27 @@ from tacit.ports.store import (
 class SqliteStore:
     """The Store port. Safe to share between threads; several processes may have the same file open."""
 
-    def __init__(self, home: Home, *, clock: Clock, step: Step = no_step) -> None:
+    def __init__(self, home: Home | None, *, clock: Clock, step: Step = no_step) -> None:
+        """Open the database of `home`, or an empty one in memory where there is no home."""
         self._clock = clock
         self._step = step
-        self._purge_log = home.purge_log
-        self._database = Database(home.database, home.lock_file, step=step)
+        self._purge_log = home and home.purge_log
+        self._purged = frozenset[str]()
+        self._database = (
+            Database(home.database, home.lock_file, step=step) if home else TemporaryDatabase(step=step)
+        )
         self._reader = MemoryReader()
         self._noted = NotedChanges()
         self._ledgers = Ledgers()
         with self._database.read() as connection:
             store_id = str(connection.execute("SELECT store_id FROM state").fetchone()[0])
-        self._search = SqliteSearch(self._database, clock=clock, index_dir=home.index_dir, store_id=store_id)
+        index_dir = home and home.index_dir
+        self._search = SqliteSearch(self._database, clock=clock, index_dir=index_dir, store_id=store_id)
+
+    @classmethod
+    def temporary(cls, *, clock: Clock) -> Self:
+        """Open an empty store in memory, for a trial or a test. It writes no file, and everything goes when it is closed."""
+        return cls(None, clock=clock)
 
     @property
     def search(self) -> Search:
@@ -421,14 +432,14 @@ class SqliteStore:
         if copy is not None:
             return copies.rewrite_copy(copy, cleaning, dry_run=dry_run)
         if gone is not None and not dry_run:
-            note_purge(self._purge_log, gone, at_ms=self._clock.now_ms())
+            self._note_purge(gone)
         with self._database.read() as connection:
             counts = rewrite.rewrite_texts(connection, cleaning, dry_run=True)
         if dry_run or not counts:
             return counts
         with self._database.write(durable=True) as connection:
             counts = rewrite.rewrite_texts(connection, cleaning, dry_run=False)
-        rewrite.compact(self._database.path)
+        self._database.compact()
         return counts
 
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
@@ -445,7 +456,15 @@ class SqliteStore:
 
     def purged_memories(self) -> frozenset[str]:
         """See the port."""
+        if self._purge_log is None:
+            return self._purged
         return frozenset(name for purge in read_purges(self._purge_log) for name in purge.gone.memories)
+
+    def _note_purge(self, gone: Removal) -> None:
+        if self._purge_log is None:
+            self._purged |= frozenset(gone.memories)
+        else:
+            note_purge(self._purge_log, gone, at_ms=self._clock.now_ms())
 
     def backup(
         self,

@@ -55,7 +55,8 @@ class Partition:
 class VectorPartitions:
     """Every vector index in use. Safe to share between threads."""
 
-    def __init__(self, folder: Path, store_id: str) -> None:
+    def __init__(self, folder: Path | None, store_id: str) -> None:
+        """Keep the sidecars of large indexes in `folder`; None = keep none."""
         self._folder = folder
         self._store_id = store_id
         self._lock = threading.Lock()
@@ -91,7 +92,7 @@ class VectorPartitions:
         *,
         from_file: bool = True,
     ) -> VectorRows:
-        if from_file and scope.active >= SMALL_ROWS:
+        if from_file and scope.active >= SMALL_ROWS and self._folder is not None:
             sidecar = read_sidecar(self._folder, self._key(scope, identity))
             if sidecar is not None and scope.moved <= sidecar.change <= scope.change:
                 rows = Rows()
@@ -152,6 +153,8 @@ class VectorPartitions:
 
     def _save(self, scope: StoredScope, identity: StoredIdentity, index: SignBitVectors) -> None:
         """Write the sidecar in the background. Its arrays are never changed: the base and full copies of the rows."""
+        if self._folder is None:
+            return
         rows = index.rows
         data = Sidecar(
             change=scope.change,

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from tacit.backends.codec import json_list
-from tacit.backends.rows import removed_sessions
 from tacit.backends.sqlite.writing import next_change
 from tacit.backends.text import clean_text
 from tacit.model.changes import Removal
 from tacit.model.session import SessionKey
+from tacit.session.family import with_descendants
 
 _OF_MEMORY = ("documents", "memory_entities", "intents", "vectors")
 _NUMBERS = "(SELECT number FROM memories WHERE id IN (SELECT value FROM json_each(:ids)))"
@@ -98,8 +99,25 @@ def _sessions_of(connection: sqlite3.Connection, gone: Removal) -> tuple[Session
         f"SELECT host, session_id, {_PROJECT}, json_extract(body, '$.parent.host'),"
         " json_extract(body, '$.parent.session_id') FROM sessions ORDER BY host, session_id"
     ).fetchall()
-    return removed_sessions(rows, gone)
+    return _removed_sessions(rows, gone)
 
 
 def _names(names: Iterable[str]) -> str:
     return json_list([clean_text(name) for name in names])
+
+
+def _removed_sessions(rows: Iterable[Sequence[Any]], gone: Removal) -> tuple[SessionKey, ...]:
+    """The sessions that `gone` removes: those it names, those of its projects, and all that descend from them.
+
+    Args:
+        rows: (host, session_id, project_id, parent's host, parent's session_id) of every session.
+        gone: what is removed.
+    """
+    parents: dict[SessionKey, SessionKey | None] = {}
+    of_projects: list[SessionKey] = []
+    for host, name, project, parent_host, parent_name in rows:
+        key = SessionKey(host=host, session_id=name)
+        parents[key] = SessionKey(host=parent_host, session_id=parent_name) if parent_name else None
+        if project in gone.projects:
+            of_projects.append(key)
+    return with_descendants((*gone.sessions, *of_projects), parents)

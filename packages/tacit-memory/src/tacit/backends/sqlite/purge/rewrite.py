@@ -1,7 +1,7 @@
 """Rewrites every text of a database. In: a connection inside a transaction, a function that cleans. Out: rows changed.
 
 Derived rows (text indexes, entities, triggers) are made again from what is left, and the vector of changed words goes. Pages
-that held the old words are overwritten, not only freed; `compact` then makes the file anew. Never changes who or when. Looking
+that held the old words are overwritten, not only freed (`Database.compact` then makes the file anew). Never changes who or when. Looking
 reads alone, and what it worked out is not worked out again while the writer is held.
 """
 
@@ -11,13 +11,10 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 from tacit.backends.codec import decode_memory, decode_reason, encode_reason
-from tacit.backends.sqlite.connection import connect, translate
 from tacit.backends.sqlite.documents import TEXT_INDEXES, index_memory
 from tacit.backends.sqlite.purge.removal import RowRemoval
 from tacit.backends.sqlite.writing import next_change
@@ -218,18 +215,3 @@ class _Rewriting:
             after = self._cleaning.body(text) if table != "named_values" or may_hold_words(name) else text
             if after != text and self._changes(table):
                 self._connection.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (after, name))
-
-
-def compact(path: Path) -> bool:
-    """Write the file anew without free pages and empty its log; False = a reader kept part of the log alive.
-
-    Raises:
-        StoreError: if the file cannot be written.
-    """
-    try:
-        with closing(connect(path)) as connection:
-            connection.execute("VACUUM")
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            return not busy
-    except sqlite3.Error as error:
-        raise translate(error, path) from error
