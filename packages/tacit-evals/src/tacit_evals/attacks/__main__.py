@@ -20,15 +20,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tacit_evals.attacks.damage import DAMAGE, UNDAMAGED
 from tacit_evals.attacks.escaping import ESCAPING, READABLE
 from tacit_evals.attacks.genuine import GENUINE
-from tacit_evals.attacks.hook_faults import HOOK_ANSWERS, HOOK_FAULTS
 from tacit_evals.attacks.identity import CLONES, IDENTITY
 from tacit_evals.attacks.notes import NOTED, NOTED_AS_USERS, NOTES, NOTES_DANGEROUS, NOTES_INJECTED
 from tacit_evals.attacks.outcome import Area, Lab, Outcome
 from tacit_evals.attacks.pasted import PASTED
-from tacit_evals.attacks.product import HOOK
 from tacit_evals.attacks.reminders import REMINDED, REMINDERS
 from tacit_evals.attacks.reversals import TWISTED, VOUCHED
 from tacit_evals.attacks.secrets_gone import INNOCENTS, SECRETS
@@ -41,8 +38,6 @@ AREAS: tuple[Area, ...] = (
     IDENTITY,
     ESCAPING,
     SECRETS,
-    DAMAGE,
-    HOOK_FAULTS,
     WRITER,
     REMINDERS,
     SHELL,
@@ -50,8 +45,6 @@ AREAS: tuple[Area, ...] = (
 )
 CONTROLS: dict[str, tuple[Area, ...]] = {
     "pasted": (GENUINE,),
-    "damage": (UNDAMAGED,),
-    "hook": (HOOK_ANSWERS,),
     "reversals": (VOUCHED,),
     "identity": (CLONES,),
     "escaping": (READABLE,),
@@ -79,12 +72,6 @@ def main(arguments: Sequence[str] | None = None, *, areas: Sequence[Area] = AREA
     parser.add_argument("--forms", action="store_true", help="print the tables of forms and leave")
     parser.add_argument("--shown", type=int, default=SHOWN, help="most failing cases to print for an area")
     parser.add_argument("--json", type=Path, help="also write every outcome to this file")
-    parser.add_argument(
-        "--hook",
-        type=Path,
-        default=HOOK,
-        help="another hook client, such as a broken one that must be caught",
-    )
     options = parser.parse_args(arguments)
     console = Console()
     chosen = [area for area in areas if not options.area or area.name in options.area]
@@ -101,7 +88,7 @@ def main(arguments: Sequence[str] | None = None, *, areas: Sequence[Area] = AREA
     for area in areas:
         began = time.monotonic()
         cases = max(1, round(area.standard * options.cases / CASES))
-        results[area.name] = attack(area, seed=seed, cases=cases, hook=options.hook.absolute())
+        results[area.name] = attack(area, seed=seed, cases=cases)
         show(console, area, results[area.name], most=options.shown, took_s=time.monotonic() - began)
     console.print(summary(areas, results))
     if options.json:
@@ -112,7 +99,7 @@ def main(arguments: Sequence[str] | None = None, *, areas: Sequence[Area] = AREA
     return 0 if all(area.kept(results[area.name]) for area in areas) else 1
 
 
-def attack(area: Area, *, seed: int, cases: int, hook: Path = HOOK) -> list[Outcome]:
+def attack(area: Area, *, seed: int, cases: int) -> list[Outcome]:
     """Run one area in a folder of its own; its chance depends on the seed and its name alone."""
     with tempfile.TemporaryDirectory(prefix="ta-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         lab = Lab(
@@ -120,7 +107,6 @@ def attack(area: Area, *, seed: int, cases: int, hook: Path = HOOK) -> list[Outc
             chance=random.Random(f"{seed} {area.name}"),
             cases=cases,
             python=Path(sys.executable),
-            hook=hook,
         )
         return list(area.run(lab))
 

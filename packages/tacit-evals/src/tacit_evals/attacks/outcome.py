@@ -35,14 +35,12 @@ class Lab:
         chance: the only source of chance of this area.
         cases: how many cases it makes.
         python: the interpreter that has `tacit`.
-        hook: the file of the hook client.
     """
 
     root: Path
     chance: random.Random
     cases: int
     python: Path
-    hook: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,11 +31,8 @@ Memory = Mapping[str, Any]
 class Product:
     """One home with its daemon and any number of project folders."""
 
-    def __init__(
-        self, root: Path, python: Path, *, environment: Mapping[str, str] | None = None, hook: Path = HOOK
-    ) -> None:
+    def __init__(self, root: Path, python: Path, *, environment: Mapping[str, str] | None = None) -> None:
         self.root = root
-        self._hook = hook
         self.home = root / "h"
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.environment = {"TACIT_RECALL__DEADLINE_MS": "20000", **(environment or {})}
@@ -92,7 +89,7 @@ class Product:
         patient = {"TACIT_HOOK_DEADLINE_MS": "30000"}
         environment = {**os.environ, **patient, **self.environment, "TACIT_HOME": str(self.home)}
         done = subprocess.run(
-            [self._python, "-I", "-S", "-E", self._hook, "claude-code"],
+            [self._python, "-I", "-S", "-E", HOOK, "claude-code"],
             input=json.dumps(payload).encode(),
             env=environment,
             capture_output=True,

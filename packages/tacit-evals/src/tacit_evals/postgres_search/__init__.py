@@ -1,1 +1,1 @@
-"""Measurements of the PostgreSQL store and of the server: its search (`measuring`, run `python -m tacit_evals.postgres_search`), the costs of its parts (`units`) and its answers to agents (`serving`)."""
+"""Measurements of the PostgreSQL store and of the server: its search (`measuring`, run `python -m tacit_evals.postgres_search`) and the costs of its parts (`units`)."""

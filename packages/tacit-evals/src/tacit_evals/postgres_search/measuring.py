@@ -5,7 +5,7 @@ Run: `python -m tacit_evals.postgres_search --tenants 50 --rows 50000`, with `[-
 It starts a PostgreSQL server, fills it as the server does, and ends it. The sizes of teams follow Zipf's law. A vector is a mixture of three of 400 random
 directions and noise. A statement has 18 words of a vocabulary of 20,000, whose frequencies follow Zipf's law. A query is a statement of the team with eight of
 its words and a changed vector. Processor time is that of the backend process, read from /proc. For the queries per second, every client is a process; its
-queries are those of any team except the largest. What words find is measured with the 106 searches of `packages/tacit-evals/goals` among 324 statements: the share of
+queries are those of any team except the largest. What words find is measured with the 106 searches of `packages/tacit-evals/searches` among 324 statements: the share of
 searches whose statement is the first hit, among the first five, and among the first ten.
 """
 
@@ -46,7 +46,7 @@ SCOPE = project_scope("bench")
 DIRECTIONS, VOCABULARY, WORDS_EACH, WORDS_ASKED = 400, 20_000, 18, 8
 BATCH, HITS = 500, 50
 """Memories in one transaction, and hits of each kind in one answer."""
-GOALS = Path(__file__).parents[3] / "goals"
+SEARCHES = Path(__file__).parents[3] / "searches"
 FILLERS = 2
 """Number of processes that fill the database."""
 _START_S = 60.0
@@ -211,13 +211,13 @@ def search(store: TeamMemories, text: str, vector: Vectors) -> Found:
 
 
 def found_by_words(dsn: str) -> dict[str, float]:
-    """Return the shares of the searches of `packages/tacit-evals/goals` whose statement is among the first hits, by the number of hits."""
+    """Return the shares of the searches of `packages/tacit-evals/searches` whose statement is among the first hits, by the number of hits."""
     memories, searches = (
-        [json.loads(line) for line in (GOALS / f"{name}.jsonl").read_text().splitlines()]
+        [json.loads(line) for line in (SEARCHES / f"{name}.jsonl").read_text().splitlines()]
         for name in ("memories", "searches")
     )
     connections = Connections(dsn, min_size=1, max_size=1)
-    store = opened(connections, "goals")
+    store = opened(connections, "searches")
     store.apply([Add(memory=memory_of(row["id"], row["content"])) for row in memories], beside=nothing)
     places: list[int] = []
     for row in searches:

@@ -29,9 +29,8 @@ import msgspec
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from tacit.sync.entry import Entry, EntryKind
+from tacit.sync.entry import Entry, EntryKind, digest_of
 from tacit.sync.keys import AccountKey, DeviceKey
-from tacit_evals.torture.devices import append_noise, login_body
 from tacit_server.app import PREFIX, make_app
 from tacit_server.embedded import embedded_database
 from tacit_server.logs import Logs, Principal
@@ -342,6 +341,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     guard = only_row_level_security() if chosen.only_row_level_security else contextlib.nullcontext()
     return run_on_new_database(run, guard=guard)
+
+
+def login_body(secret: AccountKey, key: DeviceKey, code: str) -> Mapping[str, object]:
+    """Return the body with which the device of `key` logs in to the account of `secret` with the code of an invitation."""
+    return {
+        "code": code,
+        "key": secret.account,
+        "device": key.device,
+        "name": "laptop",
+        "signature": key.sign(key.device.encode()),
+    }
+
+
+def append_noise(log: list[Entry], key: DeviceKey, *, kind: EntryKind, subject: str, sealed: bytes) -> Entry:
+    """Append an entry about `subject` with the body `sealed` to `log`, signed by `key`, and return it."""
+    unsigned = Entry(
+        device=key.device,
+        number=len(log) + 1,
+        previous=log[-1].id if log else "",
+        kind=kind,
+        subject=subject,
+        digest=digest_of(sealed),
+        sealed=sealed,
+        signature=b"",
+    )
+    log.append(replace(unsigned, signature=key.sign(unsigned.id.encode())))
+    return log[-1]
 
 
 if __name__ == "__main__":

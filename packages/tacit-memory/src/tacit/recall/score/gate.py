@@ -162,8 +162,8 @@ FITTED_STORE_SIZE = 140
 STORE_SIZE_PENALTY = 0.9
 """Among many memories the best of them look good by chance: this times ln(memories / `FITTED_STORE_SIZE`) goes from the logit.
 
-Chosen so that 540 and 1,240 memories, most of them rules of other projects, hand over about as many as 140 do
-(`python -m tacit_evals.crowd`; 0 = five times as many, 1 = if the number of needed memories did not grow at all).
+Chosen so that 540 and 1,240 memories, most of them rules of other projects, hand over about as many as 140 do (docs/research/0014-gate.md;
+0 = five times as many, 1 = if the number of needed memories did not grow at all).
 """
 MIN_EXPLAINED_RELEVANCE = 0.1
 """Below it nobody asks why a candidate scored what it did."""
