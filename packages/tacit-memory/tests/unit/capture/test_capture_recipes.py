@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.test_capture_bootstrap import PROJECT, world
+from unit.capture.test_capture_bootstrap import PROJECT, world
 
 from tacit.capture.bootstrap import read_drafts
 from tacit.model.memory import TrustTier

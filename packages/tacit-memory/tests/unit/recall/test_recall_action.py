@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 
 import pytest
-from tests.samples import candidate, query
 
+from samples import candidate, query
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Entity
 from tacit.model.pack import Surface

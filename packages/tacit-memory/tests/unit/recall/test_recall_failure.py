@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.samples import candidate, query
 
+from samples import candidate, query
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.reading.entities import find_entities

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.samples import NOW_MS, candidate, query
 
+from samples import NOW_MS, candidate, query
 from tacit.config.settings import Thresholds
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Entity

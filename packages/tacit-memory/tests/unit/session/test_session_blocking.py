@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.samples import NOW_MS, memory
 
+from samples import NOW_MS, memory
 from tacit.hosts.claude_code import ClaudeCode
 from tacit.model.memory import TrustTier
 from tacit.model.pack import Block, Surface
