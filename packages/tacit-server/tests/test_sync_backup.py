@@ -11,9 +11,6 @@ from typing import cast
 
 import psycopg
 import pytest
-from test_sync_teams import RULE
-from unit.app.test_app_shared_teams import Home, following
-from unit.sync.devices import NOW
 
 from postgres_server import server
 from tacit.errors import NotFound
@@ -29,6 +26,9 @@ from tacit_server.postgres.roles import create_roles
 from tacit_server.postgres.schema import migrate
 from tacit_server.postgres_logs import PostgresLogs
 from tacit_server.teams import Teams, open_teams
+from test_sync_teams import RULE
+from unit.app.test_app_shared_teams import Home, following
+from unit.sync.devices import NOW
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

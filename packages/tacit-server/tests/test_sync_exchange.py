@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unit.sync.devices import NOW
 
 from samples import memory_named
 from tacit.backends.sqlite import SqliteStore
@@ -21,6 +20,7 @@ from tacit.sync.replica import Replica
 from tacit.sync.replicating import Replicating
 from tacit.sync.views import Exchanged, LoggedIn
 from tacit_server.logs import INVITE_MS, InMemoryLogs, Login, Principal
+from unit.sync.devices import NOW
 
 
 class Remote:

@@ -11,8 +11,6 @@ import httpx2 as httpx
 import msgspec
 import pytest
 from starlette.testclient import TestClient
-from test_sync_exchange import Home
-from unit.sync.devices import NOW
 
 from tacit.errors import InvalidInput, LogForked, NotFound, NotLoggedIn, SyncError
 from tacit.sync.connection import checked_url
@@ -22,6 +20,8 @@ from tacit.sync.views import Exchanged
 from tacit_server.app import _News, make_app
 from tacit_server.logs import MAX_LOGS, InMemoryLogs
 from tacit_server.service import LOGIN_FAILURES, LOGIN_WINDOW_S, Recent
+from test_sync_exchange import Home
+from unit.sync.devices import NOW
 
 URL = "http://127.0.0.1"
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from unit.sync.devices import NOW
 
 from postgres_server import server
 from samples import memory_named
@@ -19,6 +18,7 @@ from tacit.sync.keys import AccountKey, DeviceKey
 from tacit_server.logs import INVITE_MS, MAX_LOGS, InMemoryLogs, Login, Logs, Principal, new_code
 from tacit_server.postgres.connection import Connections
 from tacit_server.postgres_logs import PostgresLogs
+from unit.sync.devices import NOW
 
 pytestmark = pytest.mark.postgres
 _names = itertools.count()

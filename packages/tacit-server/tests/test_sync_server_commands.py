@@ -7,9 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 
 import pytest
-from test_sync_postgres_logs import Member
 from typer.testing import CliRunner
-from unit.sync.devices import NOW
 
 from postgres_server import OWNER, check_statement, server
 from tacit.errors import InvalidInput, NotFound, NotLoggedIn
@@ -19,6 +17,8 @@ from tacit_server.main import DATABASE, OWNER_DATABASE, app
 from tacit_server.postgres.connection import Connections
 from tacit_server.postgres.schema import SCHEMA_VERSION
 from tacit_server.postgres_logs import PostgresLogs
+from test_sync_postgres_logs import Member
+from unit.sync.devices import NOW
 
 pytestmark = pytest.mark.postgres
 _names = itertools.count()

@@ -11,11 +11,10 @@ from contextlib import nullcontext
 
 import httpx2 as httpx
 import pytest
-from sso_provider import CLIENT, ISSUER, REDIRECT, SECRET, FakeProvider, signed
 from starlette.testclient import TestClient
-from unit.sync.devices import NOW
 
 from postgres_server import check_statement, server
+from sso_provider import CLIENT, ISSUER, REDIRECT, SECRET, FakeProvider, signed
 from tacit.errors import InvalidInput, NotFound, NotLoggedIn, NotPermitted, SyncError
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
@@ -33,6 +32,7 @@ from tacit_server.sso.rules import GOOGLE, Claims, Rules
 from tacit_server.sso.sign_ins import LOGIN_MS
 from tacit_server.teams import Teams, open_teams
 from tacit_server.teams.members import DAY_MS
+from unit.sync.devices import NOW
 
 pytestmark = pytest.mark.postgres
 URL = "http://127.0.0.1"

@@ -9,8 +9,8 @@ import httpx2 as httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
-from sso_provider import CLIENT, ISSUER, REDIRECT, SECRET, FakeProvider, private_key, signed
 
+from sso_provider import CLIENT, ISSUER, REDIRECT, SECRET, FakeProvider, private_key, signed
 from tacit.errors import InvalidInput, NotPermitted, SyncError
 from tacit_server.sso.provider import KEPT_S, Client, Provider
 from tacit_server.sso.rules import GOOGLE, Claims, Grant, Rules, claims_of

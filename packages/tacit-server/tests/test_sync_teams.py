@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import psycopg
 import pytest
-from unit.sync.devices import NOW
 
 from postgres_server import check_statement, server
 from tacit.errors import (
@@ -32,6 +31,7 @@ from tacit_server.postgres.transaction import Transaction
 from tacit_server.teams import Teams, open_teams
 from tacit_server.teams.members import DAY_MS
 from tacit_server.teams.statements import Reading
+from unit.sync.devices import NOW
 
 pytestmark = pytest.mark.postgres
 _names = itertools.count()

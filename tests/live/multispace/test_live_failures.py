@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from examples.installed import ExampleMachine
 
 from e2e.drivers.machine import Machine, wait_for
+from examples.installed import ExampleMachine
 from model_server import ModelServer, Reply, model_server
 from plugins import install_module
 from presets.acceptance import acceptance

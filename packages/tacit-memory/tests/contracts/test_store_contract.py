@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from contracts.stores import ALPHA, BETA, EMBEDDER, NOW, add, make_store, memory, unit
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import samples
+from contracts.stores import ALPHA, BETA, EMBEDDER, NOW, add, make_store, memory, unit
 from tacit.errors import InvalidInput, NotFound, StoreError
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import EDITED, NEW, Add, Contradict, Edit, Merge, Removal, Retire, Skip, Supersede

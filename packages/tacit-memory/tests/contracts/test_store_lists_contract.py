@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from contracts.stores import NOW
 
 import samples
+from contracts.stores import NOW
 from tacit.model.changes import Add, Edit
 from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier
 from tacit.model.pack import Surface

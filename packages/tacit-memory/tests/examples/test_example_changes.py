@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from examples.installed import EXAMPLES
 
 import tacit
+from examples.installed import EXAMPLES
 
 SOURCE = Path(tacit.__file__).parent
 MOST_FILES = 3

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from examples.installed import ExampleMachine
 
 from e2e.drivers.machine import RULE, wait_for
+from examples.installed import ExampleMachine
 from plugins import install_module
 from tacit.app.wiring import Hosts
 from tacit.hosts.plain import Plain

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from contracts.stores import NOW
 from contracts.test_store_contract import *  # noqa: F403 - the contract, run on the fixture `store` below
-from examples.installed import EXAMPLES, ExampleMachine
-
 from e2e.drivers.machine import RULE
+from examples.installed import EXAMPLES, ExampleMachine
 from plugins import install_project
 from tacit.app.wiring import open_engine, store_backend
 from tacit.config.home import Home

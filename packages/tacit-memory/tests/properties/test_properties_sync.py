@@ -11,13 +11,13 @@ from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.sync.devices import NOW, Device, Logs, settle
 
 from samples import memory_named
 from tacit.model.changes import Add, Edit, Removal, Retire, Supersede
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import project_scope
 from tacit.sync.keys import AccountKey, DeviceKey
+from unit.sync.devices import NOW, Device, Logs, settle
 
 DEVICES = 3
 _DEVICE = st.integers(0, DEVICES - 1)

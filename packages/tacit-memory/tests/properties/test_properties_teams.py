@@ -11,8 +11,6 @@ from unittest.mock import patch
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from unit.app.test_app_shared_teams import TEAM, Home, following, id_of
-from unit.sync.devices import NOW, Device, Logs, settle
 
 from tacit.errors import NotFound, NotPermitted
 from tacit.model.changes import Edit, Retire
@@ -22,6 +20,8 @@ from tacit.ports.store import MemoryFilter
 from tacit.state.registry import TEAM_PURGES
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.team_server import TeamServer
+from unit.app.test_app_shared_teams import TEAM, Home, following, id_of
+from unit.sync.devices import NOW, Device, Logs, settle
 
 _WHICH = st.integers(0, 5)
 _TEAM = st.sampled_from(["share", "share", "change", "unshare", "purge", "save", "restore"])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from unit.mcp.test_mcp_server import opened
 
 from tacit.api.answering import Parameters
 from tacit.api.programs import Inject, inject
+from unit.mcp.test_mcp_server import opened
 
 RULE = "Never push to main without asking first."
 

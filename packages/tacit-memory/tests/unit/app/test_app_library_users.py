@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.app.test_app_library_memories import Open, opened
 
 from tacit import Tacit
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.scope import Scope, project_scope, user_project_id
+from unit.app.test_app_library_memories import Open, opened
 
 __all__ = ["opened"]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from unit.app.test_app_engine import quiet
 
 from agent import Agent
 from tacit.app.queries.agent_tools import Caller
 from tacit.recall.render import INDEX_OPENING
 from tacit.session.family import AGENT_MARK
+from unit.app.test_app_engine import quiet
 
 RULE = "Run `make lint` before every commit."
 PINNED = "Answer in short sentences."

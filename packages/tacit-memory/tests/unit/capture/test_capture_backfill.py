@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.capture.pipelines import make_pipeline
 
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.backfill import BackfillOptions
@@ -17,6 +16,7 @@ from tacit.errors import NotFound
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock
+from unit.capture.pipelines import make_pipeline
 
 RULES = [
     "Always use pnpm in this repository, never npm.",

@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from unit.capture.pipelines import make_pipeline
 
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.bootstrap import MAX_FILES, find_rule_files, read_drafts
@@ -26,6 +25,7 @@ from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
 from tacit.system.git import Git
+from unit.capture.pipelines import make_pipeline
 
 PROJECT = ProjectRecord(id="p", name="p", root="/w")
 RULES = """# CLAUDE.md

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unit.capture.pipelines import make_pipeline
 
 import repositories
 from samples import memory as sample
@@ -25,6 +24,7 @@ from tacit.providers.clock import FakeClock
 from tacit.session.branches import WorkTree, commit_at, work_tree_of
 from tacit.state.captured import BranchState
 from tacit.state.registry import BRANCHES
+from unit.capture.pipelines import make_pipeline
 
 NOW = 1_770_000_000_000
 SCOPE = project_scope("shop-1")

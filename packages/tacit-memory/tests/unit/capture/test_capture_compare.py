@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from unit.capture.pipelines import make_pipeline
 
 from samples import NOW_MS
 from tacit.backends.sqlite import SqliteStore
@@ -28,6 +27,7 @@ from tacit.providers.tokens import EstimateCounter
 from tacit.providers.writing.fake import FakeWriter
 from tacit.state.captured import MOST_COMPARED
 from tacit.state.registry import COMPARISONS, SPENDING
+from unit.capture.pipelines import make_pipeline
 
 OLD = "The orders service keeps its carts in Redis for two days."
 NEW = "Carts of the orders service live in DynamoDB, Redis is gone."

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from unit.capture.pipelines import make_pipeline
 
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store
 from tacit.capture.pipeline import CapturePipeline
@@ -18,6 +17,7 @@ from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter, Step, Store, no_step
 from tacit.providers.clock import FakeClock
+from unit.capture.pipelines import make_pipeline
 
 P = project_scope("p")
 RULE = "Never mock the clock in tests"

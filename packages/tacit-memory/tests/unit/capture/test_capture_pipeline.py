@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unit.capture.pipelines import make_pipeline
 
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.discover import find_transcripts
@@ -29,6 +28,7 @@ from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.session.cache_meter import CacheShare, shares_of_hosts
 from tacit.session.ledger import expose_host_rules
 from tacit.state.registry import CACHE_DAYS_OF_HOSTS
+from unit.capture.pipelines import make_pipeline
 
 P = project_scope("p")
 S = SessionKey(host="claude-code", session_id="s1")

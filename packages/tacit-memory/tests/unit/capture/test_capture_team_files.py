@@ -8,7 +8,6 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from unit.capture.pipelines import make_pipeline
 
 from repositories import git
 from tacit.backends.sqlite import SqliteStore
@@ -30,6 +29,7 @@ from tacit.model.memory import Memory, TrustTier
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.providers.clock import FakeClock
 from tacit.session.branches import default_tip, work_tree_of
+from unit.capture.pipelines import make_pipeline
 
 KINDS = KindRegistry()
 NOW = 1_770_000_000_000

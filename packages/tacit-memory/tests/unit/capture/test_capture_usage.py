@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from unit.capture.pipelines import make_pipeline
 
 from samples import NOW_MS, PROJECT, memory
 from tacit.backends.sqlite import SqliteStore
@@ -24,6 +23,7 @@ from tacit.providers.clock import FakeClock
 from tacit.state.counted import SessionUsage, Totals
 from tacit.state.registry import TOTALS, USAGE
 from transcripts import tool_call, tool_result, write_transcript
+from unit.capture.pipelines import make_pipeline
 
 LINT = memory(
     "Run `make lint` before committing.", id="mem_lint", entities=(Entity(kind="command", key="make lint"),)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from unit.capture.pipelines import make_pipeline
 
 from samples import DAY_MS, NOW_MS
 from tacit.app.user_words import vouch
@@ -44,6 +43,7 @@ from tacit.safety.trust import why_not_on
 from tacit.state.captured import Message, PendingSession
 from tacit.state.counted import MOST_PAUSE_MS, PAUSE_MS, Spending
 from tacit.state.registry import OUTCOMES, REJECTED, SESSION_SPENDING, SPENDING, WAITING
+from unit.capture.pipelines import make_pipeline
 
 KEY = SessionKey(host="plain", session_id="s")
 SCOPE = project_scope("p")

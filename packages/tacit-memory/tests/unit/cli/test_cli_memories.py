@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from unit.app.test_app_search import asked, generated
-from unit.app.test_app_search import statement as made_statement
 
 from tacit.app.queries.search import MAX_HITS
 from tacit.cli.memories import MOST_FOUND
 from tacit.model.changes import Add
+from unit.app.test_app_search import asked, generated
+from unit.app.test_app_search import statement as made_statement
 
 RULE = "Always run `make lint` after changing code"
 HOSTILE = "Keep [red]this[/red] \x1b[31mred\x1b[0m and a\x00nul </tacit-memory> :smile:"

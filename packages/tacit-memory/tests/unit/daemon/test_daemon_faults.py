@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from unit.daemon.place import Place
 
 from loopback import connect
 from tacit.client.daemon_client import DaemonClient
 from tacit.daemon.launcher import write_launcher
+from unit.daemon.place import Place
 from user_voice import as_user, user_token
 
 pytestmark = pytest.mark.slow

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from unit.daemon.place import Place
 
 from tacit.client.daemon_client import DaemonClient
 from tacit.daemon.launcher import write_launcher
+from unit.daemon.place import Place
 from user_voice import as_user, at_terminal, user_token
 
 pytestmark = pytest.mark.slow

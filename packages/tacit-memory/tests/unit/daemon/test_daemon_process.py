@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from unit.daemon.place import Place
 
 from e2e.drivers.machine import wait_for
 from tacit.app.wiring import open_engine
@@ -24,6 +23,7 @@ from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
 from tacit.errors import InvalidInput, NotFound
 from transcripts import write_transcript
+from unit.daemon.place import Place
 
 pytestmark = pytest.mark.slow
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.daemon.place import Place
 
 from tacit.app.wiring import open_engine
 from tacit.client.daemon_client import DaemonClient
 from tacit.daemon.source import EngineSource
 from tacit.errors import DaemonUnavailable, NotABackup, NotFound, RefusedByTrust
 from tacit.ports.store import MemoryFilter
+from unit.daemon.place import Place
 from user_voice import user_token
 
 

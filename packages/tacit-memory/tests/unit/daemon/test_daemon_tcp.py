@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from unit.daemon.place import Place
 
 from e2e.drivers.machine import wait_for
 from tacit.client.daemon_facts import end_daemon, is_running
 from tacit.daemon.launcher import write_launcher
 from tacit.errors import DaemonUnavailable
 from tacit.system.transport import read_key_file
+from unit.daemon.place import Place
 
 START = json.dumps(
     {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"}

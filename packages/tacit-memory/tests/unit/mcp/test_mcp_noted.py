@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from unit.mcp.test_mcp_server import opened
 
 NOTE = "Trucks are loaded from the left side."

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from unit.mcp.test_mcp_server import opened
 
 from tacit.errors import RefusedByTrust
 from tacit.model.memory import TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
+from unit.mcp.test_mcp_server import opened
 
 RULE = "the parcels service listens on port 7311 from now on"
 NOTE = {"content": "The parcels service listens on port 7311.", "user_words": RULE}

@@ -21,13 +21,13 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from unit.mcp.test_mcp_server import LEAN
 
 from loopback import DaemonSocket
 from tacit.client.daemon_client import DaemonClient
 from tacit.client.daemon_facts import read_facts
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
+from unit.mcp.test_mcp_server import LEAN
 
 pytestmark = pytest.mark.slow
 

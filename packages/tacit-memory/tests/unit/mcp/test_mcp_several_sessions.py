@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from unit.mcp.test_mcp_server import opened
 
 from tacit.errors import RefusedByTrust
 from tacit.model.memory import TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
+from unit.mcp.test_mcp_server import opened
 
 RULE = "dont touch the billing module, its being rewritten next month"
 NOTE = {"content": "The billing module is not to be touched.", "user_words": RULE}

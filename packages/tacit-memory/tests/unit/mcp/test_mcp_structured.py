@@ -8,12 +8,12 @@ import anyio
 import jsonschema
 import pytest
 from mcp import Client
-from unit.mcp.test_mcp_server import LEAN, NAMES, opened, parser_facts
 
 from tacit.mcp.server import build_server, listed_tools
 from tacit.mcp.tools import BY_NAME, call
 from tacit.ports.store import MemoryFilter
 from tacit.providers.tokens import ExactCounter
+from unit.mcp.test_mcp_server import LEAN, NAMES, opened, parser_facts
 
 WORDS = "how are releases of the billing service tagged with calendar versions"
 FACT = "Releases of the billing service are tagged with calendar versions."

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from unit.mcp.test_mcp_server import opened
 
 from tacit.errors import NotFound
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
+from unit.mcp.test_mcp_server import opened
 
 HERE = SessionKey(host="claude-code", session_id="s1")
 KEPT = "Parcels weigh at most thirty kilograms."

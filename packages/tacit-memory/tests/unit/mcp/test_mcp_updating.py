@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from unit.mcp.test_mcp_server import opened
 
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, RefusedByTrust
 from tacit.model.changes import Edit
 from tacit.model.memory import TrustTier
 from tacit.ports.store import MemoryFilter
+from unit.mcp.test_mcp_server import opened
 
 RELEASES = "Releases of the shop go out on Tuesdays"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from unit.reading.test_reading_moments import fit
 
 from tacit.model.signal import ToolCall
 from tacit.reading.moments.calls import fit_of, read_call_facts
 from tacit.reading.moments.rules import read_moments
+from unit.reading.test_reading_moments import fit
 
 
 def call_of(text: str) -> ToolCall:

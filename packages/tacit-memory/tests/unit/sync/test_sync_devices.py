@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unit.sync.devices import NOW, Device, Logs, settle
 
 from samples import memory_named
 from tacit.errors import InvalidInput, LogForked, SyncError
@@ -15,6 +14,7 @@ from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import project_scope
 from tacit.sync.entry import StateBody, append_entry, open_entry, why_invalid
 from tacit.sync.keys import AccountKey, DeviceKey
+from unit.sync.devices import NOW, Device, Logs, settle
 
 ALPHA = project_scope("alpha")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from properties.test_transfer_properties import stores
 
+from properties.test_transfer_properties import stores
 from tacit.app.engine import Engine
 from tacit.app.transfer.report import ImportOptions
 from tacit.app.wiring import open_engine
