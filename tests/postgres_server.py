@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock
 
-from tacit_evals.postgres_search.embedded import (
+from tacit_server.postgres_process import (
     end_process,
     reason_not_to_start,
     start_process,

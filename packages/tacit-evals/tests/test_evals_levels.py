@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from samples import memory_named
-from tacit.config.levels import LEVELS, Levels
+from tacit.config.levels import LEVELS, Levels, shipped_levels
 from tacit.fitted import decode_artifact, encode_artifact
 from tacit.model.evidence import Candidate
 from tacit.model.scope import project_scope
@@ -93,3 +95,10 @@ def test_levels_are_measured_on_every_project_left_out(labels):
     }
     levels = artifact.values
     assert levels.quiet.threshold >= levels.balanced.threshold >= levels.eager.threshold
+
+
+def test_the_guide_says_what_the_file_says():
+    """The rows of docs/guide/quality.md are those that `tacit_evals.fit.levels` prints."""
+    guide = (Path(__file__).parents[3] / "docs" / "guide" / "quality.md").read_text("utf-8")
+    for name, level in shipped_levels().items():
+        assert level_row(f"`{name}`", level) in guide

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tacit.statements.replaces import replaces
 from tacit_evals import pools
 from tacit_evals.data.made_up_pairs import make_pairs
 
@@ -48,3 +49,11 @@ def test_made_up_pairs_are_the_same_for_a_seed_and_nothing_comes_of_them(capsys)
     assert make_pairs(40, seed=3) == make_pairs(40, seed=3) != make_pairs(40, seed=4)
     assert pools.main(["--made-up", "40", "--seed", "3", "--embedder", "fake"]) == 0
     assert "seed 3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_unrelated_statements_of_one_form_end_nothing(seed: int) -> None:
+    pairs = make_pairs(1500, seed=seed)
+    assert not [
+        pair for pair in pairs if replaces(pair.second, pair.first, correction=pair.kind == "correction")
+    ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit_evals.postgres_search.embedded import (
+from tacit_server.postgres_process import (
     end_process,
     reason_not_to_start,
     start_process,

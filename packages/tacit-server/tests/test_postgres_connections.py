@@ -18,12 +18,12 @@ from samples import memory_named
 from tacit.errors import InvalidInput, StoreBusy, StoreError
 from tacit.model.changes import Add
 from tacit.providers.clock import FakeClock
-from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
 from tacit_server.postgres.connection import Connections, Database
 from tacit_server.postgres.memories import TeamMemories
 from tacit_server.postgres.roles import create_roles
 from tacit_server.postgres.schema import migrate
 from tacit_server.postgres.transaction import Transaction
+from tacit_server.postgres_process import end_process, start_process, wait_until_ready
 
 pytestmark = pytest.mark.postgres
 

@@ -19,12 +19,12 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.team_server import TeamServer
-from tacit_evals.postgres_search.embedded import programs
 from tacit_server.logs import Login, Principal
 from tacit_server.postgres.connection import Connections
 from tacit_server.postgres.roles import create_roles
 from tacit_server.postgres.schema import migrate
 from tacit_server.postgres_logs import PostgresLogs
+from tacit_server.postgres_process import programs
 from tacit_server.teams import Teams, open_teams
 from test_sync_teams import RULE
 from unit.app.test_app_shared_teams import Home, following

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from e2e.drivers.machine import Machine, wait_for
-from tacit_evals.postgres_search.embedded import reason_not_to_start
+from tacit_server.postgres_process import reason_not_to_start
 
 pytestmark = [
     pytest.mark.postgres,

@@ -33,13 +33,13 @@ from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import project_scope
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import SystemClock
-from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
 from tacit_evals.postgres_search.server_process import used_s
 from tacit_server.postgres.connection import Connections
 from tacit_server.postgres.memories import Found, QueryVector, TeamMemories
 from tacit_server.postgres.roles import create_roles
 from tacit_server.postgres.schema import migrate
 from tacit_server.postgres.transaction import Transaction
+from tacit_server.postgres_process import end_process, start_process, wait_until_ready
 
 EMBEDDER = EmbedderIdentity(name="bench@1", dimensions=384)
 SCOPE = project_scope("bench")

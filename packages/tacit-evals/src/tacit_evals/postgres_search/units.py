@@ -31,7 +31,6 @@ from rich.table import Table
 from tacit.model.changes import Add
 from tacit.sync.entry import Entry, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
-from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
 from tacit_evals.postgres_search.measuring import EMBEDDER, World, memory_of, nothing, opened, search
 from tacit_evals.postgres_search.server_process import kill, start_server, stat_of, used_s
 from tacit_server.app import PREFIX
@@ -42,6 +41,7 @@ from tacit_server.postgres.memories import TeamMemories
 from tacit_server.postgres.roles import APPLICATION, OWNER, create_roles
 from tacit_server.postgres.schema import migrate
 from tacit_server.postgres_logs import PostgresLogs
+from tacit_server.postgres_process import end_process, start_process, wait_until_ready
 
 WAITING = 200
 """At most this many devices wait for changes at the same time."""

@@ -27,8 +27,8 @@ from tacit.cli import (
     config,
     demo,
     doctor,
-    evaluate,
     memories,
+    packages,
     service,
     setup,
     status,
@@ -54,12 +54,26 @@ class GroupedCommands(TyperGroup):
     The groups are the panels that the commands were registered with, in the order of registration. It loads no rich, which would cost 700 ms.
     """
 
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._loaded: set[str] = set()
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; one that another package brings is loaded here."""
+        command: Any = super().get_command(ctx, cmd_name)
+        if cmd_name in packages.COMMANDS.keys() - self._loaded:
+            self._loaded.add(cmd_name)
+            if (brought := packages.load(cmd_name)) is not None:
+                brought.rich_help_panel = command.rich_help_panel
+                self.commands[cmd_name] = command = brought
+        return command
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one section per panel."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
-            command: Any = self.get_command(ctx, name)
-            if command is None or command.hidden:
+            command: Any = self.commands[name]
+            if command.hidden:
                 continue
             panel = getattr(command, "rich_help_panel", None)
             title = panel if isinstance(panel, str) else "Commands"
@@ -109,6 +123,8 @@ def _root(
     """Tacit gives a coding agent a memory that works without being asked."""
 
 
+_ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""For the stand-in of a command that another package brings: it answers whatever follows it."""
 for _panel, _commands in (
     (
         START,
@@ -160,7 +176,7 @@ for _panel, _commands in (
             "ui": ui.ui,
             "serve": service.serve,
             "mcp": service.mcp,
-            "proxy": service.proxy,
+            "proxy": packages.missing("proxy"),
             "stop": service.stop,
             "logs": service.logs,
             "backup": service.backup,
@@ -171,25 +187,36 @@ for _panel, _commands in (
     ),
 ):
     for _name, _command in _commands.items():
-        app.command(_name, rich_help_panel=_panel)(_command)
+        app.command(
+            _name, rich_help_panel=_panel, context_settings=_ANY if _name in packages.COMMANDS else None
+        )(_command)
 app.add_typer(importing.app, rich_help_panel=MEMORIES)
 app.add_typer(review.app, name="review", rich_help_panel=MEMORIES)
 app.add_typer(team.app, name="team", rich_help_panel=MEMORIES)
 app.add_typer(sync.app, name="devices", rich_help_panel=MEMORIES)
 app.add_typer(config.app, name="config", rich_help_panel=RUNNING)
 app.add_typer(token.app, name="token", rich_help_panel=RUNNING)
-# What another package brings may take options that only it knows.
-app.command(
-    evaluate.NAME,
-    rich_help_panel=RUNNING,
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(evaluate.evaluate)
+app.command("eval", rich_help_panel=RUNNING, context_settings=_ANY)(packages.missing("eval"))
 
 
 @cache
 def _tree() -> Any:
     """The tree of commands, made once: reading fifty signatures takes longer than most of them work."""
     return typer.main.get_command(app)
+
+
+def whole_tree() -> Any:
+    """Return a tree of commands with those of other packages, for the pages and tables that are made from it.
+
+    Raises:
+        LookupError: such a package is not installed.
+    """
+    tree: Any = typer.main.get_command(app)
+    for name, (package, _) in packages.COMMANDS.items():
+        stand_in = tree.commands[name]
+        if tree.get_command(None, name) is stand_in:
+            raise LookupError(f"{package} is not installed: `uv sync --all-packages`")
+    return tree
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})

@@ -10,8 +10,6 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-import typer.main
-
 from tacit import __version__
 
 HEAD = """# Commands
@@ -72,9 +70,9 @@ def exit_codes() -> dict[int, str]:
 
 def commands() -> dict[str, Any]:
     """The commands by name, in the order of the help page; those of a group stand under both names."""
-    from tacit.cli.main import app
+    from tacit.cli.main import whole_tree
 
-    group: Any = typer.main.get_command(app)
+    group = whole_tree()
     by_name: dict[str, Any] = {}
     for name, command in group.commands.items():
         inner: dict[str, Any] | None = getattr(command, "commands", None)

@@ -116,45 +116,6 @@ def test_a_start_that_is_on_its_way_is_not_repeated(windows: Windows) -> None:
     assert not windows.home.daemon_file.exists()
 
 
-IMPORTS = """
-import importlib, json, pkgutil, sys
-sys.path.insert(0, sys.argv[1])
-import windows_like
-windows_like.load_foreign("tacit")
-names = [m.name for m in pkgutil.walk_packages(__import__("tacit").__path__, "tacit.")]
-for name in [name for name in sys.modules if name.partition(".")[0] == "tacit"]:
-    del sys.modules[name]
-windows_like.become_windows()
-failed = {}
-frameworks = {f"tacit_integrations.{name}" for name in ("langchain", "langgraph", "litellm", "llama_index", "openai_agents", "pydantic_ai")}
-for name in names:
-    if ".migrations." in name or name.endswith("__main__"):
-        continue
-    try:
-        importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if name not in frameworks:
-            failed[name] = str(error)
-    except BaseException as error:
-        failed[name] = f"{type(error).__name__}: {error}"
-print(json.dumps([len(names), failed]))
-"""
-
-
-@pytest.mark.slow
-def test_every_module_loads_without_what_windows_lacks() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTS, str(WINDOWS.parent)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    count, failed = json.loads(done.stdout)
-    assert failed == {}
-    assert count > 500
-
-
 # --- which transport
 
 

@@ -38,9 +38,7 @@ IN_REVIEW = {"memory": "waiting"}
 
 def table() -> dict[str, Any]:
     """Commands with their options and arguments, values by sort, settings with their choices."""
-    import typer.main
-
-    from tacit.cli.main import app
+    from tacit.cli.main import whole_tree
     from tacit.cli.memories import STATUSES
     from tacit.config.describe import describe_settings
     from tacit.hosts.install import CLIENTS, HOSTS
@@ -71,7 +69,7 @@ def table() -> dict[str, Any]:
     }
     for about in settings.values():
         about["help"] = str(about["help"])[:60]
-    return {"commands": _node(typer.main.get_command(app)), "values": values, "settings": settings}
+    return {"commands": _node(whole_tree()), "values": values, "settings": settings}
 
 
 def _node(command: Any, *, group: str = "") -> dict[str, Any]:

@@ -100,7 +100,7 @@ def wait_until_ready(process: subprocess.Popen[bytes], folder: Path) -> None:
     Raises:
         RuntimeError: the server ended, or did not accept connections in time; the message holds its log.
     """
-    import psycopg
+    import psycopg  # noqa: PLC0415 - `reason_not_to_start` answers without it
 
     until = time.monotonic() + _START_S
     while True:

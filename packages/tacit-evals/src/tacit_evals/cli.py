@@ -1,6 +1,6 @@
-"""`tacit eval`: found as an entry point, so that the engine never depends on what measures it.
+"""`tacit eval` for the command line of Tacit, which finds it as an entry point of the group `tacit.commands`.
 
-In: arguments. Out: what the package `tacit-evals` prints, its exit code. Where it is not installed: how to install it.
+In: arguments. Out: an exit code. It names the usual options and passes the others on to `tacit_evals.command`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from typing import Annotated
 
 import typer
 
-COMMAND_GROUP = "tacit.commands"
-"""Entry points of this group are commands that other packages bring: a function from arguments to an exit code."""
-NAME = "eval"
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-def evaluate(
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def eval_(
     ctx: typer.Context,
     suite: Annotated[
         str,
@@ -52,7 +51,7 @@ def evaluate(
         typer.Option("--html", help="Write a report with plots to this file; else beside the scorecard."),
     ] = None,
 ) -> None:
-    """Measure the quality of the memory on judged data. Needs the package tacit-evals; see docs/guide/benchmarks.md."""
+    """Measure the quality of the memory on judged data; see docs/guide/benchmarks.md."""
     words = [suite]
     options = {
         "--data": data,
@@ -67,17 +66,6 @@ def evaluate(
     for folder in fit or []:
         words += ["--fit", str(folder)]
     words += [name for name, on in {"--no-fit": no_fit, "--local-triggers": local_triggers}.items() if on]
-    raise typer.Exit(_run(NAME, [*words, *ctx.args]))
+    from tacit_evals.command import evaluate
 
-
-def _run(name: str, arguments: list[str]) -> int:
-    from importlib.metadata import entry_points
-
-    from tacit.errors import NotFound
-
-    for point in entry_points(group=COMMAND_GROUP, name=name):
-        return int(point.load()(arguments))
-    raise NotFound(
-        f"`tacit {name}` needs the package tacit-evals, which is not installed here.",
-        hint="In a checkout: `uv sync --all-packages`, then `uv run tacit eval ...`; elsewhere: `pip install ./packages/tacit-evals` from it.",
-    )
+    raise typer.Exit(evaluate([*words, *ctx.args]))
