@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from contracts.stores import NOW, make_store
 
+from contracts.stores import NOW, make_store
 from tacit.ports.store import Store
 from tacit.providers.clock import FakeClock
 

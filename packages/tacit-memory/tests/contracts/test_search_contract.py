@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contracts.stores import ALPHA, BETA, EMBEDDER, NOW, add, make_store, memory, unit
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contracts.stores import ALPHA, BETA, EMBEDDER, NOW, add, make_store, memory, unit
 from tacit.backends.sqlite.documents import ALWAYS_WEIGHT
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.changes import Add, Edit, Retire
