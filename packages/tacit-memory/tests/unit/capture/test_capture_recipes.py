@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.capture.test_capture_bootstrap import PROJECT, world
 
 from tacit.capture.bootstrap import read_drafts
 from tacit.model.memory import TrustTier
 from tacit.model.pack import Surface
 from tacit.ports.store import MemoryFilter
 from tacit.safety.trust import why_not_on
+from unit.capture.test_capture_bootstrap import PROJECT, world
 
 MAKEFILE = """.PHONY: test release all
 VENV ?= .venv
