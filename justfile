@@ -15,8 +15,6 @@ page:
 # renew the types of the page, of the TypeScript client and of the command line from the API's own description
 client:
     uv run python -m tacit.api.openapi docs/reference/openapi.json
-    uv run python -m tacit.api.answer_types > packages/tacit-memory/src/tacit/cli/answer_types.py
-    uv run ruff format --quiet packages/tacit-memory/src/tacit/cli/answer_types.py
     cd web && (test -d node_modules || npm ci --silent) && npm run --silent client
 
 # the pictures of docs/guide/web.md, from a synthetic store
@@ -92,7 +90,7 @@ reference:
     uv run python -m tacit.cli.reference > docs/reference/cli.md
     uv run python -m tacit.cli.reference --man > docs/reference/tacit.1
     uv run python -m tacit.cli.completion.table > packages/tacit-memory/src/tacit/cli/completion/words.json
-    uv run python -m tacit.app.library.reference > docs/reference/library.md
+    uv run python -m tacit.library.reference > docs/reference/library.md
     uv run python -m tacit.config.reference > docs/reference/settings.md
     uv run python -m tacit.config.reference --schema > docs/reference/settings.schema.json
     uv run python tests/e2e/host_matrix.py

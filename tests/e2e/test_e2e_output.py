@@ -131,7 +131,7 @@ def large(sandbox):
             dataclasses.replace(first, id=f"mem_1bulk{n:07}", content=f"{STATEMENT.format(n=n)} " * 20)
             for n in range(1500)
         ]
-        engine._store.apply([Add(memory=memory) for memory in copies])
+        engine.store.apply([Add(memory=memory) for memory in copies])
     return sandbox
 
 

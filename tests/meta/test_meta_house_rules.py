@@ -20,8 +20,8 @@ BANNED_NAMES = {"utils", "helpers", "common", "base", "manager"}
 BROAD_EXCEPTS: dict[str, str] = {
     "packages/tacit-memory/src/tacit/api/routes.py": "entry point of every request",
     "packages/tacit-memory/src/tacit/providers/embedding/session.py": "the runtime's errors share no other base class; turned into ours at once",
-    "packages/tacit-memory/src/tacit/app/library/session.py": "the library's boundary: a program's own request goes out all the same",
-    "packages/tacit-memory/src/tacit/app/library/engine_access.py": "the library's boundary: a broken store costs the blocks, not the request",
+    "packages/tacit-memory/src/tacit/library/session.py": "the library's boundary: a program's own request goes out all the same",
+    "packages/tacit-memory/src/tacit/library/engine_access.py": "the library's boundary: a broken store costs the blocks, not the request",
     "packages/tacit-memory/src/tacit/app/learning.py": "background job: the answer is out already",
     "packages/tacit-memory/src/tacit/app/sharing/syncing.py": "background jobs: recall goes on without the other devices",
     "packages/tacit-server/src/tacit_server/service.py": "entry point of every request to the server",

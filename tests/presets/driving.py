@@ -54,7 +54,7 @@ class Workplace:
             tokens=self.engine._parts.tokens.count(content),
             **fields,
         )
-        store = self.engine._store
+        store = self.engine.store
         identity = self.embedder.identity
         store.apply([Add(memory=memory)], vectors=self.embedder.embed([content]), identity=identity)
         return memory

@@ -548,7 +548,7 @@ def test_a_failing_store_is_an_error_and_the_turn_goes_on(lab):
         def __getattr__(self, name):
             raise StoreError("disk I/O error.")
 
-    sound = lab.engine._store
+    sound = lab.engine.store
     read_from(lab, Broken())
     failed = ask(lab)
     assert (failed.reason, failed.http_status) == ("store", 500)
@@ -606,7 +606,7 @@ def test_after_two_seconds_what_was_found_is_handed_over(tmp_path, caplog):
             def __getattr__(self, name):
                 return getattr(self._store, name)
 
-        read_from(lab, LateStore(lab.engine._store))
+        read_from(lab, LateStore(lab.engine.store))
         failed = ask(lab)
         assert isinstance(failed, InjectionFailed)
         assert (failed.reason, failed.http_status) == ("timeout", 408)

@@ -243,12 +243,12 @@ def test_sections_stay_until_an_epoch_ends_or_a_memory_is_edited(lab):
     first = client.start()
     lab.know("Dates are stored in UTC", "decision")
     assert client.turn("Implement the watercolour page of the violin shop") == first
-    lab.engine.edit(kept.id, content="Prices are decimals with two places")
+    lab.engine.memories.edit(lab.engine.show(kept.id), content="Prices are decimals with two places")
     edited = client.turn("Implement the watercolour page of the violin shop now")
     assert "decimals" in edited
     assert "cents" not in edited
     assert "UTC" in edited
-    lab.engine.forget(kept.id)
+    lab.engine.memories.retire(lab.engine.show(kept.id))
     assert "decimals" not in client.turn("Implement the watercolour page of the violin shop again")
 
 
@@ -256,7 +256,7 @@ def test_what_was_forgotten_leaves_the_refreshed_section_too(bare):
     client = Client(bare)
     client.start()
     assert "httpOnly" in client.turn("How is auth handled?")
-    bare.engine.forget("mem_0001")
+    bare.engine.memories.retire(bare.engine.show("mem_0001"))
     assert "httpOnly" not in client.turn("ok")
 
 
@@ -282,9 +282,9 @@ def test_a_deleted_session_leaves_no_cache(lab):
     client.start()
     client.turn("How is auth handled?")
     key = SessionKey(host="opencode", session_id="s1")
-    assert lab.engine._store.load_session(key).blocks
+    assert lab.engine.store.load_session(key).blocks
     client.send("deleted")
-    assert lab.engine._store.load_session(key) is None
+    assert lab.engine.store.load_session(key) is None
     assert lab.engine._sessions.load(key) is None
 
 

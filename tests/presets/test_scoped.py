@@ -44,18 +44,18 @@ def tokens(lab, text):
 
 def know_all(lab, given):
     """Many memories (content, kind, fields) in one transaction."""
-    store, applied = lab.engine._store, []
+    store, applied = lab.engine.store, []
 
     class Later:
         def apply(self, changes, **_vectors):
             applied.extend(changes)
 
-    lab.engine._store = Later()
+    lab.engine.store = Later()
     try:
         for content, kind, fields in given:
             lab.know(content, kind, **fields)
     finally:
-        lab.engine._store = store
+        lab.engine.store = store
     vectors = lab.embedder.embed([change.memory.content for change in applied])
     store.apply(applied, vectors=vectors, identity=lab.embedder.identity)
 

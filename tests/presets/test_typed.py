@@ -9,7 +9,7 @@ import pytest
 from presets.acceptance import acceptance
 from presets.driving import lines_of
 from samples import DAY_MS, NOW_MS
-from tacit.app.queries.agent_tools import Caller
+from tacit.app.caller import Caller
 from tacit.app.reasons import reason_text, silence_text
 from tacit.app.stats import stats_of
 from tacit.capture.prepare import importance_of
@@ -744,7 +744,7 @@ def test_the_start_reads_fixed_lists(lab):
     lab.know("Error of spring.", "error_pattern", days_ago=61)
     lab.know("Heard of it.", "outcome")
     found, _ = typed_start(
-        lab.engine._store,
+        lab.engine.store,
         lab.engine.visible(str(lab.place)),
         at_ms=NOW_MS,
         kinds=KindRegistry(),

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.app.library.message_formats import ROLE_CONTENT
+from tacit.library.message_formats import ROLE_CONTENT
 from tacit_integrations.bodies import read_conversation, with_blocks
 from tacit_integrations.items import RESPONSE_ITEMS
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tacit import Tacit
-from tacit.app.library.message_formats import ROLE_CONTENT, MessageFacts
+from tacit.library.message_formats import ROLE_CONTENT, MessageFacts
 from tacit.ports.store import MemoryFilter
 from tacit_integrations.litellm import with_memory
 from tacit_integrations.model_calls import ModelCalls, as_fields

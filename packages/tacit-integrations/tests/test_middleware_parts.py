@@ -13,11 +13,11 @@ import pytest
 
 import tacit
 import tacit_integrations
-from tacit.app.library.conversation import last_answer
-from tacit.app.library.message_formats import ROLE_CONTENT, canonical, digest
-from tacit.app.library.session import Session
 from tacit.hosts.probe import wire
 from tacit.hosts.probe.script import CallTool, Say
+from tacit.library.conversation import last_answer
+from tacit.library.message_formats import ROLE_CONTENT, canonical, digest
+from tacit.library.session import Session
 from tacit_integrations.bodies import api_of, read_conversation, with_blocks
 from tacit_integrations.conversations import MAX_CONVERSATIONS, Conversations
 from tacit_integrations.exchange import Exchange

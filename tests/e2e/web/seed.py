@@ -186,9 +186,12 @@ def _state(engine, clock, roots) -> None:
     old = engine.remember("The release script is scripts/publish.sh.", kind="fact", cwd=str(roots["shop"]))
     for one in old:
         if hasattr(one, "memory"):
-            engine.edit(one.memory.id, content="The release script is scripts/release.sh.")
-            engine.edit(
-                one.memory.id, content="The release script is scripts/release.sh, run by `make release`."
+            engine.memories.edit(
+                engine.show(one.memory.id), content="The release script is scripts/release.sh."
+            )
+            engine.memories.edit(
+                engine.show(one.memory.id),
+                content="The release script is scripts/release.sh, run by `make release`.",
             )
 
 

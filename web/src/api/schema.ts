@@ -86,7 +86,7 @@ export interface paths {
         post?: never;
         /**
          * Retire a memory: it is never recalled again, and its history stays.
-         * @description It is no longer recalled or listed as active. `POST /v1/undo` makes it active again; `POST /v1/purge` removes it from all stored data instead.
+         * @description It is no longer recalled or listed as active. `POST /v1/undo` makes it active again; `POST /v1/purge` removes it from all stored data instead. An agent ends what the user or a teammate said only with the user's own words: `user_words` quotes them.
          */
         delete: operations["forget_memory"];
         options?: never;
@@ -209,7 +209,7 @@ export interface paths {
         put?: never;
         /**
          * Report whether a memory was useful.
-         * @description A useful memory counts as used; one that was not useful becomes less important. With `trace_id` the verdict also counts in charts and for `POST /v1/tune`.
+         * @description A useful memory counts as used; one that was not useful becomes less important. With `trace_id` the verdict also counts in charts and for `POST /v1/tune`. The same verdict of one client through a tool counts once.
          */
         post: operations["rate_memory"];
         delete?: never;
@@ -3851,9 +3851,10 @@ export interface components {
         Get: {
             /**
              * Cwd
-             * @description working folder
+             * @description working folder of the agent; without one only universal memories are seen
+             * @default
              */
-            cwd: string;
+            cwd?: string;
             /**
              * Ids
              * @description ids, or their beginnings or endings, as an index shows them
@@ -3861,10 +3862,10 @@ export interface components {
             ids: string[];
         };
         /**
-         * GotView
+         * Got
          * @description Memories as an agent reads them, their ids in the same order, and the ids that name no memory that may be seen here.
          */
-        GotView: {
+        Got: {
             /** Text */
             text: string;
             /** Ids */
@@ -7096,9 +7097,15 @@ export interface components {
          * @description A session by its host and the host's id.
          */
         SessionName: {
-            /** Host */
+            /**
+             * Host
+             * @description name of the host
+             */
             host: string;
-            /** Session Id */
+            /**
+             * Session Id
+             * @description the host's id of the session
+             */
             session_id: string;
         };
         /**
@@ -10193,7 +10200,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
@@ -10310,7 +10317,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
@@ -10445,6 +10452,10 @@ export interface operations {
                  * @example no longer true
                  */
                 reason?: string;
+                /** @description for an agent: the working folder of the session of `user_words` */
+                cwd?: string;
+                /** @description for a caller without the user's authority: the user's words about it, verbatim from one prompt */
+                user_words?: string;
             };
             header?: {
                 /** @description `etag` of what is to be changed; else 412 */
@@ -10452,7 +10463,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk5d58a2s5fe
                  */
                 id: string;
@@ -10583,7 +10594,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
@@ -10720,7 +10731,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk5pp080ynxk
                  */
                 id: string;
@@ -10876,7 +10887,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk5w9nrsp2f1
                  */
                 id: string;
@@ -11099,7 +11110,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
@@ -11288,7 +11299,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk5pp080ynxk
                  */
                 id: string;
@@ -11419,7 +11430,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
@@ -11487,7 +11498,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk4n6tthymps
                  */
                 id: string;
@@ -11509,7 +11520,15 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /** @description An agent asks where nothing is noted. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description No memory has this id, or several have it. */
             404: {
                 headers: {
@@ -12513,7 +12532,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a memory, or its beginning or ending, where that is unique
                  * @example mem_1m8khk885ms9pt2v
                  */
                 id: string;
@@ -15679,7 +15698,7 @@ export interface operations {
                      *       "unknown": []
                      *     }
                      */
-                    "application/json": components["schemas"]["GotView"];
+                    "application/json": components["schemas"]["Got"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -15688,7 +15707,15 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
+            /** @description No id is given. A value cannot be used; `detail` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
@@ -16360,7 +16387,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a trace
                  * @example trc_1m8khk7c07c9edm7
                  */
                 id: string;
@@ -16592,7 +16619,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a trace
                  * @example trc_1m8khk7c07c9edm7
                  */
                 id: string;
@@ -16655,7 +16682,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description id of a memory or trace; of a memory also its beginning or ending, where that is unique
+                 * @description id of a trace
                  * @example trc_1m8khk7c07c9edm7
                  */
                 id: string;

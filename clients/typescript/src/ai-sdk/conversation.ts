@@ -1,5 +1,5 @@
 // One conversation whose messages the program keeps: the block of every message, the same bytes in every request.
-// A message that was sent without a block stays without one. Mirrors `tacit.app.library.conversation`.
+// A message that was sent without a block stays without one. Mirrors `tacit.library.conversation`.
 
 import type { CallOptions, LibraryEvent, LibraryReply, Tacit } from "../client.js"
 import { callSlot, slotsOf, type Call, type Facts, type Outcome } from "./messages.js"

@@ -24,14 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tacit.app.caller import Caller
 from tacit.app.engine import Engine
-from tacit.app.queries.agent_tools import Caller
 from tacit.app.wiring import open_engine
 from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import TacitError
 from tacit.hosts.claude_code import ClaudeCode
-from tacit.mcp.arguments import AddOne, schema_of
 from tacit.mcp.tools import BY_NAME, call
 from tacit.model.memory import BY_TOOL, Memory, Speaker
 from tacit.model.pack import Block
@@ -242,7 +241,7 @@ def write(folder: Path, requests: Sequence[str], readers: int) -> None:
     """Write the requests for some readers, in the order of their keys, and what the tool says of itself."""
     folder.mkdir(parents=True, exist_ok=True)
     tool = BY_NAME["memory_add"]
-    about = {"name": tool.name, "description": tool.about, "arguments": schema_of(AddOne)["properties"]}
+    about = {"name": tool.name, "description": tool.about, "arguments": tool.schema["properties"]}
     (folder / "tool.json").write_text(json.dumps(about, indent=1, ensure_ascii=False), "utf-8")
     rows = sorted(({"key": key_of(text), "request": text} for text in requests), key=lambda row: row["key"])
     for number in range(readers):

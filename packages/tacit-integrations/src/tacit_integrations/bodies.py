@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.app.library.message_formats import (
+from tacit.library.message_formats import (
     GAP,
     ROLE_CONTENT,
     JsonFormat,

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Protocol, TypeVar
 
-from tacit.app.library.conversation import Placement, block_slots
-from tacit.app.library.message_formats import MessageFacts
-from tacit.app.library.session import Session
+from tacit.library.conversation import Placement, block_slots
+from tacit.library.message_formats import MessageFacts
+from tacit.library.session import Session
 from tacit_integrations.bodies import Body
 from tacit_integrations.reuse import Outline, Reuse
 

@@ -12,9 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tacit.app.library.conversation import Placement
-from tacit.app.library.message_formats import MessageFacts
-from tacit.app.library.session import guarded
+from tacit.library.conversation import Placement
+from tacit.library.message_formats import MessageFacts
+from tacit.library.session import guarded
 from tacit_integrations.bodies import Body, RequestConversation, api_of, read_conversation, with_blocks
 from tacit_integrations.conversations import (
     MAX_SAID,

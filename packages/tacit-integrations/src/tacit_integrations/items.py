@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from tacit.app.library.message_formats import (
+from tacit.library.message_formats import (
     MAX_RESULT_CHARS,
     ROLE_CONTENT,
     MessageFacts,

@@ -13,7 +13,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tacit.app.library.message_formats import (
+from tacit.library.message_formats import (
     GAP,
     MAX_RESULT_CHARS,
     ROLE_CONTENT,
@@ -25,7 +25,7 @@ from tacit.app.library.message_formats import (
     parts_of,
     place_in_content,
 )
-from tacit.app.library.tacit import Tacit
+from tacit.library.tacit import Tacit
 from tacit_integrations.framework import imported_from
 from tacit_integrations.model_calls import ModelCalls, PreparedCall, SessionName
 from tacit_integrations.replies import Reply

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from tacit.app.library.item_access import FoundItem, ItemAccess
-from tacit.app.library.tacit import Tacit
+from tacit.library.item_access import ItemAccess
+from tacit.library.tacit import Tacit
+from tacit.library.values import FoundItem
 from tacit.model.item import MOST_ITEMS, agent_of
 from tacit_integrations.framework import imported_from
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, TypeVar, cast
 
-from tacit.app.library.tacit import Tacit
+from tacit.library.tacit import Tacit
 from tacit_integrations.exchange import SentRequest
 from tacit_integrations.model_calls import ModelCalls, SessionName, as_fields
 from tacit_integrations.replies import read_chunks, read_value

@@ -16,7 +16,8 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from tacit.app.library.message_formats import (
+from tacit.errors import InvalidInput
+from tacit.library.message_formats import (
     GAP,
     MAX_RESULT_CHARS,
     ROLE_CONTENT,
@@ -28,8 +29,7 @@ from tacit.app.library.message_formats import (
     looks_failed,
     strip_own_blocks,
 )
-from tacit.app.library.tacit import Tacit
-from tacit.errors import InvalidInput
+from tacit.library.tacit import Tacit
 from tacit_integrations.framework import imported_from
 from tacit_integrations.model_calls import ModelCalls, PreparedCall, SessionName
 

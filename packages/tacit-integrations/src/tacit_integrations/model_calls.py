@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from tacit.app.library.message_formats import MessageFacts, MessageFormat
-from tacit.app.library.session import guarded, with_texts
-from tacit.app.library.tacit import Tacit
+from tacit.library.message_formats import MessageFacts, MessageFormat
+from tacit.library.session import guarded, with_texts
+from tacit.library.tacit import Tacit
 from tacit_integrations.bodies import Body, read_conversation
 from tacit_integrations.conversations import Conversations
 from tacit_integrations.exchange import (

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
-from tacit.app.library.tacit import Tacit
+from tacit.library.tacit import Tacit
 from tacit_integrations.bodies import Body
 from tacit_integrations.framework import imported_from
 from tacit_integrations.model_calls import ModelCalls, SessionName, as_fields

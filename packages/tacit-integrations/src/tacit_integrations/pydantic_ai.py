@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from tacit.app.library.message_formats import (
+from tacit.library.message_formats import (
     GAP,
     MAX_RESULT_CHARS,
     ROLE_CONTENT,
@@ -27,7 +27,7 @@ from tacit.app.library.message_formats import (
     place_in_content,
     strip_own_blocks,
 )
-from tacit.app.library.tacit import Tacit
+from tacit.library.tacit import Tacit
 from tacit_integrations.framework import imported_from
 from tacit_integrations.model_calls import ModelCalls, PreparedCall, SessionName
 from tacit_integrations.replies import Reply

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dataclasses import field as field_of
 from typing import Any, Literal, cast
 
-from tacit.app.library.message_formats import (
+from tacit.library.message_formats import (
     ROLE_CONTENT,
     MessageFacts,
     ToolRequest,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.app.library.message_formats import canonical, sequence
+from tacit.library.message_formats import canonical, sequence
 
 Piece = tuple[int, bytes]
 """Length in bytes, and a digest."""

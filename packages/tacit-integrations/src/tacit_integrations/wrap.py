@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from typing import TypeVar, cast
 
-from tacit.app.library.tacit import Tacit
 from tacit.errors import InvalidInput
+from tacit.library.tacit import Tacit
 from tacit_integrations.conversations import Conversations
 from tacit_integrations.exchange import Exchange
 from tacit_integrations.http_wrapper import wrap_http_client

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
-    from tacit.app.library.session import Prepared, Session
-    from tacit.app.library.tacit import Tacit
-    from tacit.app.library.values import (
+    from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
+    from tacit.app.wiring import open_engine, open_injection
+    from tacit.errors import TacitError
+    from tacit.library.session import Prepared, Session
+    from tacit.library.tacit import Tacit
+    from tacit.library.values import (
         Considered,
         Found,
         MemoryPage,
@@ -20,9 +23,6 @@ if TYPE_CHECKING:
         Recollection,
         Stored,
     )
-    from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
-    from tacit.app.wiring import open_engine, open_injection
-    from tacit.errors import TacitError
     from tacit.session.history import is_block, prune_blocks, without_blocks
 
 __version__ = "0.1.0"
@@ -51,20 +51,20 @@ __all__ = [
 ]
 
 _WHERE = {
-    "RecallRecord": "tacit.app.library.values",
-    "MemoryRecord": "tacit.app.library.values",
-    "MemoryPage": "tacit.app.library.values",
-    "Considered": "tacit.app.library.values",
+    "RecallRecord": "tacit.library.values",
+    "MemoryRecord": "tacit.library.values",
+    "MemoryPage": "tacit.library.values",
+    "Considered": "tacit.library.values",
     "Engine": "tacit.app.engine",
-    "Found": "tacit.app.library.values",
+    "Found": "tacit.library.values",
     "Injection": "tacit.app.queries.injection",
     "InjectionFailed": "tacit.app.queries.injection",
     "InjectionResult": "tacit.app.queries.injection",
-    "Prepared": "tacit.app.library.session",
-    "Recollection": "tacit.app.library.values",
-    "Session": "tacit.app.library.session",
-    "Stored": "tacit.app.library.values",
-    "Tacit": "tacit.app.library.tacit",
+    "Prepared": "tacit.library.session",
+    "Recollection": "tacit.library.values",
+    "Session": "tacit.library.session",
+    "Stored": "tacit.library.values",
+    "Tacit": "tacit.library.tacit",
     "open_engine": "tacit.app.wiring",
     "open_injection": "tacit.app.wiring",
     "TacitError": "tacit.errors",

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.app.library.session import Session
+from tacit.library.session import Session
 
 WORDS = st.text(alphabet="ab <>[]\n", min_size=1, max_size=12).filter(lambda text: text.strip() != "")
 PART = st.one_of(

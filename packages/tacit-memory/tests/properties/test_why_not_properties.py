@@ -145,15 +145,15 @@ def carried_out(engine: Engine, memory_id: str, step: RemedyStep, asked: RecallA
         case RemedyKind.ACCEPT:
             engine.review.decide(memory_id, "accept")
         case RemedyKind.CONFIRM:
-            engine.edit(memory_id, content=engine.show(memory_id).content)
+            engine.memories.edit(engine.show(memory_id), content=engine.show(memory_id).content)
         case RemedyKind.SCOPE:
-            engine.edit(memory_id, scope=Scope.parse(str(value)))
+            engine.memories.edit(engine.show(memory_id), scope=Scope.parse(str(value)))
         case RemedyKind.SENSITIVITY:
-            engine.edit(memory_id, sensitivity=Sensitivity.parse(str(value)))
+            engine.memories.edit(engine.show(memory_id), sensitivity=Sensitivity.parse(str(value)))
         case RemedyKind.WHEN:
-            engine.edit(memory_id, when=str(value))
+            engine.memories.edit(engine.show(memory_id), when=str(value))
         case RemedyKind.PIN:
-            engine.edit(memory_id, pinned=True)
+            engine.memories.edit(engine.show(memory_id), pinned=True)
         case RemedyKind.NEW_SESSION:
             return replace(asked, held=tuple(name for name in asked.held if name != memory_id))
         case other:

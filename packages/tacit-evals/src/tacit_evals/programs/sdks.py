@@ -19,11 +19,11 @@ import anthropic
 import openai
 
 from tacit import Tacit
-from tacit.app.library.engine_access import EngineAccess, Question, Statement, open_in_process
-from tacit.app.library.over_socket import DaemonEngine
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.hosts.probe.stub_model import StubModel
+from tacit.library.engine_access import EngineAccess, open_in_process
+from tacit.library.over_socket import DaemonEngine
 from tacit_integrations import exchange
 from tacit_integrations.conversations import Conversations
 from tacit_integrations.http_wrapper import wrap_http_client
@@ -127,7 +127,7 @@ def opened(home: Path, *, daemon: bool) -> Iterator[EngineAccess]:
     way = open_in_process(home, None, print)
     for number in range(200):
         content = f"{TOPICS[number % 4].capitalize()} keeps setting {number} in file conf_{number}.toml."
-        way.remember(Statement(content=content, cwd=str(home)))
+        way.ask("POST", "/v1/remember", {"content": content, "cwd": str(home)})
     if not daemon:
         yield way
         return
@@ -136,7 +136,7 @@ def opened(home: Path, *, daemon: bool) -> Iterator[EngineAccess]:
     client.ensure_running()
     try:
         over = DaemonEngine(Home(home), start=False, on_failure=print)
-        over.recall(Question(text="warm", cwd=str(home)))
+        over.ask("POST", "/v1/recall", {"text": "warm", "cwd": str(home)})
         yield over
     finally:
         client.stop()

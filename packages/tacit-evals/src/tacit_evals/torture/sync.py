@@ -284,11 +284,11 @@ def _act(engine: Engine, chance: random.Random, note: Any, unique: str) -> None:
     memory = chance.choice(memories)
     with contextlib.suppress(TacitError):
         if what < 0.85:
-            engine.edit(memory.id, pinned=not memory.pinned)
+            engine.memories.edit(engine.show(memory.id), pinned=not memory.pinned)
             note("pin", memory.content)
         elif what < 0.95:
             note("forgetting", memory.content)
-            engine.forget(memory.id)
+            engine.memories.retire(engine.show(memory.id))
             note("forget", memory.content)
         else:
             note("purging", memory.content)

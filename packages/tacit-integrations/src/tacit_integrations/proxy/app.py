@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx2 as httpx
 
-from tacit.app.library.session import guarded
+from tacit.library.session import guarded
 from tacit_integrations.bodies import api_of
 from tacit_integrations.exchange import GOES_OUT, OUR_HEADERS, Exchange, SentRequest
 from tacit_integrations.http_wrapper import ReplyCopy, learn_from_stream

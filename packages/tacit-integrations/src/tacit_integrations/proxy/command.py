@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.app.library.tacit import Tacit
+from tacit.library.tacit import Tacit
 from tacit.cli.context import current_context
 from tacit.cli.terminal.arguments import AsJson
 from tacit.cli.terminal.output import print_json, print_line

@@ -21,10 +21,10 @@ import httpx2 as httpx
 import uvicorn
 
 from tacit import __version__
-from tacit.app.library.tacit import Tacit
 from tacit.client.proxy_facts import DEADLINE_MS, PORT, ProxyFacts, write_proxy
 from tacit.config.home import Home
 from tacit.errors import InvalidInput
+from tacit.library.tacit import Tacit
 from tacit.system.transport import listen_on_loopback
 from tacit_integrations.conversations import Conversations
 from tacit_integrations.exchange import Exchange

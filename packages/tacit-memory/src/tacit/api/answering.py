@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from tacit.app.caller import PROGRAM, Caller
 from tacit.errors import DaemonUnavailable
 from tacit.model.memory import Speaker
 
@@ -43,7 +44,7 @@ class Parameters:
 
     Attributes:
         values: by name.
-        speaker: who asks.
+        caller: who asks.
         counters: numbers of the process.
         recalls: its open streams.
         reopened: does something while the store is closed, and opens it again.
@@ -52,7 +53,7 @@ class Parameters:
     """
 
     values: Mapping[str, str] = field(default_factory=dict[str, str])
-    speaker: Speaker = Speaker.AGENT
+    caller: Caller = PROGRAM
     counters: Callable[[], Mapping[str, float]] = _no_counters
     recalls: Callable[[Service, Speaker], AsyncIterator[bytes]] = _no_recalls
     reopened: Callable[[Callable[[], Any]], Any] = _no_reopening
@@ -60,9 +61,9 @@ class Parameters:
     waits: Callable[[], bool] = _waits
 
     @property
-    def by_user(self) -> bool:
-        """Whether the user asks, who sees everything of theirs."""
-        return self.speaker is Speaker.USER
+    def speaker(self) -> Speaker:
+        """Whose word the request is."""
+        return self.caller.speaker
 
     def __getitem__(self, name: str) -> str:
         return self.values[name]
@@ -76,7 +77,7 @@ class Answer(Generic[BodyT]):
     """What a handler answers. The type of `body`, which the handler names, is the shape that the OpenAPI document declares.
 
     Attributes:
-        body: a model of `tacit.api.answers` or a value of the program; None = no content; `text` instead for what is no JSON.
+        body: a model of `tacit.verbs.answers` or a value of the program; None = no content; `text` instead for what is no JSON.
         status: HTTP status; 0 = the first that the endpoint names.
         etag: of the thing answered, for `If-Match`; "" = none.
         text, events, media_type: an answer that is no JSON; `events` are sent as they come.

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.answers import etag_of
 from tacit.api.problems import RequestRefused
+from tacit.verbs.answers import etag_of
 
 if TYPE_CHECKING:
     from tacit.api.endpoints import Endpoint

@@ -1,10 +1,10 @@
-"""Answers that describe the service itself: its OpenAPI document and its metrics. In: the process's numbers. Out: documents."""
+"""Answers that describe the service itself: its OpenAPI document, its metrics and its health. In: the process's numbers. Out: documents."""
 
 from __future__ import annotations
 
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.answers import Document
-from tacit.api.requests import NoBody
+from tacit.verbs.answers import Check, Document, Health
+from tacit.verbs.requests import NoBody
 
 HELP: dict[str, str] = {
     "requests": "Requests answered by this process.",
@@ -63,3 +63,48 @@ def get_metrics(engine: Service, at: Parameters, request: NoBody) -> Answer[None
 
 def _metric(lines: list[str], name: str, kind: str, about: str, value: float) -> None:
     lines += [f"# HELP {name} {about}", f"# TYPE {name} {kind}", f"{name} {value:.10g}"]
+
+
+def get_health(engine: Service, at: Parameters, request: NoBody) -> Answer[Health]:  # noqa: ARG001
+    """Get the results of health checks, advice, and numbers of the process.
+
+    `ok` is false if one check failed; each check has a `hint` that says what to do.
+    """
+    status = engine.status(speaker=at.speaker)
+    checks = [
+        _check(
+            "store", not engine.damaged, "Damage was met in the store.", "`tacit doctor` says what to do."
+        ),
+        _check("warnings", not status.warnings, " ".join(status.warnings), ""),
+        _check(
+            "recall",
+            status.recall_enabled,
+            "recall.enabled is off.",
+            "`tacit config set recall.enabled true`",
+        ),
+        _check(
+            "shadow",
+            not status.shadow,
+            "Shadow mode: nothing is handed over.",
+            "`tacit config set recall.shadow false`",
+        ),
+        _check(
+            "capture",
+            not status.store.handovers_pending,
+            f"Transcripts that wait to be read: {status.store.handovers_pending}.",
+            "They are read in the background.",
+        ),
+    ]
+    return Answer(
+        Health(
+            ok=all(check.ok for check in checks),
+            version=status.version,
+            checks=checks,
+            store=status.store,
+            counters=at.counters(),
+        )
+    )
+
+
+def _check(name: str, ok: bool, detail: str, hint: str) -> Check:
+    return Check(name=name, ok=ok, detail="" if ok else detail, hint="" if ok else hint)

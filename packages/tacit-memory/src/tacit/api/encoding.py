@@ -1,6 +1,6 @@
 """Answers as JSON.
 
-In: the models of `tacit.api.answers`, and values of the program. Out: plain values, and bytes that any reader accepts (ASCII, so that
+In: the models of `tacit.verbs.answers`, and values of the program. Out: plain values, and bytes that any reader accepts (ASCII, so that
 a lone surrogate in an old memory breaks nobody). The shapes decide the form; nothing is worded here.
 """
 

@@ -14,18 +14,41 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from pydantic import BaseModel
 
-from tacit.api import handlers, items, programs, transfer
-from tacit.api.admin import handlers as admin_handlers
-from tacit.api.admin import settings, sync, teams
-from tacit.api.admin.why_not import why_not
-from tacit.api.answering import Answer
-from tacit.api.documents import get_metrics, get_openapi
+from tacit.api import programs
+from tacit.api import transfer as restoring
+from tacit.api.documents import get_health, get_metrics, get_openapi
 from tacit.api.problems import status_of_class
 from tacit.api.stream import stream_traces
+from tacit.safety.trust import USERS_ALONE
+from tacit.verbs import (
+    edit,
+    feedback,
+    forget,
+    items,
+    learn,
+    listing,
+    projects,
+    recall,
+    remember,
+    repository_team,
+    review,
+    sessions,
+    settings,
+    show,
+    sync,
+    teams,
+    transfer,
+    undo,
+    upkeep,
+    why,
+)
+from tacit.verbs.get import get_memories
+from tacit.verbs.why_not import why_not
 
 MAX_BODY_BYTES = 4_500_000
 """The longest content (1,000,000 characters) at four bytes each, and room for the rest."""
-Handler = Callable[..., Answer[Any]]
+Handler = Callable[..., Any]
+_BRACES = re.compile(r"\{(\w+)\}")
 _RAISES = re.compile(r"^ *(\w+): (.+)$", flags=re.MULTILINE)
 
 
@@ -59,7 +82,7 @@ class Endpoint:
         method: HTTP method.
         path: below the root, with parameters in braces.
         reads: where the request's values are: the JSON body or the query string.
-        handler: what answers; its signature names the model that checks the request and the shape of the answer.
+        handler: the verb that answers, or a function that is given the process as well; its signature names request and answer.
         group: the heading it stands under.
         statuses: what it answers when all goes well.
         matched: what `If-Match` is held to: the memory of the path, or the settings; "" = it is not read.
@@ -67,7 +90,6 @@ class Endpoint:
         once: whether an `Idempotency-Key` is read.
         media_type: of the answer.
         ahead: whether somebody's turn waits for the answer, as for a hook's.
-        users: what the user alone may do here, in words; "" = everybody may ask.
         max_bytes: of the body.
     """
 
@@ -82,24 +104,39 @@ class Endpoint:
     once: bool = False
     media_type: str = "application/json"
     ahead: bool = False
-    users: str = ""
     max_bytes: int = MAX_BODY_BYTES
 
     @property
     def request(self) -> type[BaseModel]:
-        """The model that checks the request."""
+        """The model that checks the request; the values of the path are fields of it."""
         return _hints(self.handler)["request"]
+
+    @property
+    def is_verb(self) -> bool:
+        """Whether a verb answers, which knows nothing of HTTP."""
+        return "caller" in _hints(self.handler)
 
     @property
     def answer(self) -> Any:
         """The type of the answer's body; None = no content, or no JSON."""
-        (body,) = get_args(_hints(self.handler)["return"])
-        return None if body is type(None) else body
+        returned = _hints(self.handler)["return"]
+        (body,) = (returned,) if self.is_verb else get_args(returned)
+        return None if body in (type(None), str) or self.statuses == (204,) else body
 
     @property
-    def names_change(self) -> bool:
-        """Whether the answer names the change that was written."""
-        return "change_id" in getattr(self.answer, "model_fields", ())
+    def users(self) -> str:
+        """What the user alone may do here, in words; "" = everybody may ask."""
+        return USERS_ALONE.get(self.name, "")
+
+    @property
+    def ends_memory(self) -> bool:
+        """Whether the memory of the path ends, so that there is no version of it to go on from."""
+        return self.method == "DELETE" and self.matched == "memory"
+
+    @property
+    def in_path(self) -> Sequence[str]:
+        """Names of the values that stand in the path."""
+        return _BRACES.findall(self.path)
 
     @property
     def name(self) -> str:
@@ -166,11 +203,6 @@ class Endpoint:
 _MEMORY = "/v1/memories/{id}"
 _TRACE = "/v1/traces/{id}"
 _SESSION = "/v1/sessions/{host}/{session_id}"
-_CHANGE = "change memories"
-_REVIEW = "decide what waits for review"
-_SHARING = "decide which folders share a project"
-_DEVICES = "decide which devices share this memory"
-_TEAM = "decide what is shared with a team, and which team is believed"
 
 
 def _group(name: str, *endpoints: Callable[[str], Endpoint]) -> tuple[Endpoint, ...]:
@@ -203,7 +235,6 @@ def _send(
     must_match: bool = False,
     once: bool = False,
     ahead: bool = False,
-    users: str = "",
     max_bytes: int = MAX_BODY_BYTES,
 ) -> Callable[[str], Endpoint]:
     return lambda group: Endpoint(
@@ -217,7 +248,6 @@ def _send(
         must_match=must_match,
         once=once,
         ahead=ahead,
-        users=users,
         max_bytes=max_bytes,
     )
 
@@ -243,86 +273,85 @@ def _delete(
 ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "Memories",
-        _send("POST", "/v1/remember", handlers.remember, statuses=(201, 200), once=True),
-        _get("/v1/memories", handlers.list_memories),
-        _get("/v1/search", admin_handlers.search_memories),
-        _get(_MEMORY, handlers.get_memory),
-        _send("PUT", _MEMORY, admin_handlers.replace_memory, matched="memory", must_match=True,
-              users=_CHANGE),
-        _send("PATCH", _MEMORY, handlers.edit_memory, matched="memory", users=_CHANGE),
-        _delete(_MEMORY, handlers.forget_memory, matched="memory"),
-        _send("POST", f"{_MEMORY}/supersede", admin_handlers.supersede_memory, statuses=(201,),
-              matched="memory", once=True, users=_CHANGE),
-        _send("POST", f"{_MEMORY}/merge", admin_handlers.merge_memory, matched="memory", users=_CHANGE),
-        _get(f"{_MEMORY}/history", handlers.list_memory_versions),
-        _get(f"{_MEMORY}/relations", admin_handlers.list_memory_relations),
-        _get(f"{_MEMORY}/exposures", admin_handlers.list_memory_exposures),
-        _send("POST", f"{_MEMORY}/feedback", handlers.rate_memory, statuses=(204,)),
-        _get("/v1/graph", admin_handlers.get_graph),
-        _get("/v1/changes", handlers.list_changes),
-        _send("POST", "/v1/purge", admin_handlers.purge_memories, users="remove memories for good"),
-        _send("POST", "/v1/undo", handlers.undo_change, users="take changes back"),
-        _get("/v1/review", handlers.list_review),
-        _send("POST", "/v1/review", handlers.decide_reviews, users=_REVIEW),
-        _send("POST", "/v1/review/{id}", handlers.decide_review, users=_REVIEW),
-        _get("/v1/projects", admin_handlers.list_projects),
-        _get("/v1/projects/here", admin_handlers.get_folder_project),
-        _send("POST", "/v1/projects/join", admin_handlers.join_project, users=_SHARING),
-        _send("POST", "/v1/projects/separate", admin_handlers.separate_project, users=_SHARING),
-        _get("/v1/team", sync.get_repository_team),
-        _send("POST", "/v1/team/join", sync.join_repository_team, users=_TEAM),
-        _send("POST", "/v1/team/leave", sync.leave_repository_team, users=_TEAM),
-        _send("POST", "/v1/team/share", sync.share_in_repository, users=_TEAM),
-        _send("POST", "/v1/team/unshare", sync.unshare_in_repository, users=_TEAM),
+        _send("POST", "/v1/remember", remember.remember, statuses=(201, 200), once=True),
+        _get("/v1/memories", listing.list_memories),
+        _get("/v1/search", listing.search_memories),
+        _get(_MEMORY, show.get_memory),
+        _send("PUT", _MEMORY, edit.replace_memory, matched="memory", must_match=True),
+        _send("PATCH", _MEMORY, edit.edit_memory, matched="memory"),
+        _delete(_MEMORY, forget.forget_memory, matched="memory"),
+        _send("POST", f"{_MEMORY}/supersede", edit.supersede_memory, statuses=(201,),
+              matched="memory", once=True),
+        _send("POST", f"{_MEMORY}/merge", edit.merge_memory, matched="memory"),
+        _get(f"{_MEMORY}/history", show.list_memory_versions),
+        _get(f"{_MEMORY}/relations", show.list_memory_relations),
+        _get(f"{_MEMORY}/exposures", show.list_memory_exposures),
+        _send("POST", f"{_MEMORY}/feedback", feedback.rate_memory, statuses=(204,)),
+        _get("/v1/graph", listing.get_graph),
+        _get("/v1/changes", undo.list_changes),
+        _send("POST", "/v1/purge", upkeep.purge_memories),
+        _send("POST", "/v1/undo", undo.undo_change),
+        _get("/v1/review", review.list_review),
+        _send("POST", "/v1/review", review.decide_reviews),
+        _send("POST", "/v1/review/{id}", review.decide_review),
+        _get("/v1/projects", projects.list_projects),
+        _get("/v1/projects/here", projects.get_folder_project),
+        _send("POST", "/v1/projects/join", projects.join_project),
+        _send("POST", "/v1/projects/separate", projects.separate_project),
+        _get("/v1/team", repository_team.get_repository_team),
+        _send("POST", "/v1/team/join", repository_team.join_repository_team),
+        _send("POST", "/v1/team/leave", repository_team.leave_repository_team),
+        _send("POST", "/v1/team/share", repository_team.share_in_repository),
+        _send("POST", "/v1/team/unshare", repository_team.unshare_in_repository),
         _get("/v1/teams", teams.list_teams),
         _get("/v1/teams/known", teams.list_known_teams),
-        _send("POST", "/v1/teams", teams.add_team, users=_TEAM),
-        _send("POST", "/v1/teams/join", teams.join_team, users=_TEAM),
-        _send("POST", "/v1/teams/leave", teams.leave_team, users=_TEAM),
+        _send("POST", "/v1/teams", teams.add_team),
+        _send("POST", "/v1/teams/join", teams.join_team),
+        _send("POST", "/v1/teams/leave", teams.leave_team),
         _get("/v1/teams/members", teams.list_members),
-        _send("POST", "/v1/teams/members", teams.put_member, users=_TEAM),
-        _send("POST", "/v1/teams/members/remove", teams.remove_member, users=_TEAM),
-        _send("POST", "/v1/teams/projects", teams.put_team_project, users=_TEAM),
-        _send("POST", "/v1/teams/projects/remove", teams.remove_team_project, users=_TEAM),
-        _send("POST", "/v1/teams/service-accounts", teams.put_service_account, users=_TEAM),
+        _send("POST", "/v1/teams/members", teams.put_member),
+        _send("POST", "/v1/teams/members/remove", teams.remove_member),
+        _send("POST", "/v1/teams/projects", teams.put_team_project),
+        _send("POST", "/v1/teams/projects/remove", teams.remove_team_project),
+        _send("POST", "/v1/teams/service-accounts", teams.put_service_account),
         _get("/v1/teams/audit", teams.list_audit),
         _get("/v1/teams/mine", teams.get_owned),
         _get("/v1/teams/requests", teams.list_share_requests),
-        _send("POST", "/v1/teams/requests", teams.request_sharing, users=_TEAM),
-        _send("POST", "/v1/teams/requests/decide", teams.decide_share_request, users=_TEAM),
-        _send("POST", "/v1/teams/unshare", teams.unshare_memory, users=_TEAM),
+        _send("POST", "/v1/teams/requests", teams.request_sharing),
+        _send("POST", "/v1/teams/requests/decide", teams.decide_share_request),
+        _send("POST", "/v1/teams/unshare", teams.unshare_memory),
         _get("/v1/sync", sync.get_sync),
-        _send("POST", "/v1/sync", sync.sync, users=_DEVICES),
-        _send("POST", "/v1/sync/login", sync.log_in, users=_DEVICES),
-        _send("POST", "/v1/sync/sign-in", sync.begin_sign_in, users=_DEVICES),
-        _send("POST", "/v1/sync/sign-in/finish", sync.finish_sign_in, users=_DEVICES),
-        _send("POST", "/v1/sync/logout", sync.log_out, users=_DEVICES),
-        _send("POST", "/v1/sync/invites", sync.invite_device, users=_DEVICES),
+        _send("POST", "/v1/sync", sync.sync),
+        _send("POST", "/v1/sync/login", sync.log_in),
+        _send("POST", "/v1/sync/sign-in", sync.begin_sign_in),
+        _send("POST", "/v1/sync/sign-in/finish", sync.finish_sign_in),
+        _send("POST", "/v1/sync/logout", sync.log_out),
+        _send("POST", "/v1/sync/invites", sync.invite_device),
         _get("/v1/sync/devices", sync.list_devices),
-        _send("POST", "/v1/sync/devices/revoke", sync.revoke_device, users=_DEVICES),
+        _send("POST", "/v1/sync/devices/revoke", sync.revoke_device),
         _get("/v1/export", transfer.export_memories, media_type="text/plain"),
         _send("POST", "/v1/export", transfer.write_export, statuses=(201,)),
-        _send("POST", "/v1/import", transfer.import_memories, users="import memories",
+        _send("POST", "/v1/import", transfer.import_memories,
               max_bytes=transfer.MAX_IMPORT_BYTES),
-        _get("/v1/kinds", admin_handlers.list_kinds),
-        _get("/v1/spaces", admin_handlers.list_spaces),
+        _get("/v1/kinds", listing.list_kinds),
+        _get("/v1/spaces", listing.list_spaces),
     ),
     *_group(
         "Recall",
-        _send("POST", "/v1/recall", handlers.recall),
-        _send("POST", "/v1/get", handlers.get_memories),
+        _send("POST", "/v1/recall", recall.recall),
+        _send("POST", "/v1/get", get_memories),
         _send("POST", "/v1/why-not", why_not),
         _send("POST", "/v1/inject", programs.inject, statuses=(200, 408, 500),
               ahead=True),
-        _get("/v1/context", handlers.get_start_pack),
-        _get("/v1/timeline", admin_handlers.list_recalls),
-        _get("/v1/traces", handlers.list_traces),
+        _get("/v1/context", recall.get_start_pack),
+        _get("/v1/timeline", why.list_recalls),
+        _get("/v1/traces", why.list_traces),
         _get("/v1/traces/stream", stream_traces, media_type="text/event-stream"),
-        _get(_TRACE, admin_handlers.get_trace),
-        _get(f"{_TRACE}/replay", admin_handlers.replay_trace),
-        _send("POST", f"{_TRACE}/feedback", admin_handlers.rate_trace, statuses=(201,)),
-        _get("/v1/feedback", admin_handlers.list_verdicts),
-        _send("POST", "/v1/tune", handlers.tune),
+        _get(_TRACE, why.get_trace),
+        _get(f"{_TRACE}/replay", why.replay_trace),
+        _send("POST", f"{_TRACE}/feedback", feedback.rate_trace, statuses=(201,)),
+        _get("/v1/feedback", feedback.list_verdicts),
+        _send("POST", "/v1/tune", upkeep.tune),
     ),
     *_group(
         "Items",
@@ -334,21 +363,19 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     *_group(
         "Sessions",
-        _get("/v1/sessions", admin_handlers.list_sessions),
-        _get(_SESSION, admin_handlers.get_session),
-        _get("/v1/digests", admin_handlers.list_digests),
-        _get("/v1/learned", admin_handlers.get_learned),
-        _send("POST", f"{_SESSION}/mute", handlers.mute_session),
-        _get("/v1/exposures", admin_handlers.list_exposures),
+        _get("/v1/sessions", sessions.list_sessions),
+        _get(_SESSION, sessions.get_session),
+        _get("/v1/digests", sessions.list_digests),
+        _get("/v1/learned", sessions.get_learned),
+        _send("POST", f"{_SESSION}/mute", sessions.mute_session),
+        _get("/v1/exposures", show.list_exposures),
     ),
     *_group(
         "Learning",
-        _send("POST", "/v1/projects/init", handlers.import_project_rules),
-        _get("/v1/transcripts", handlers.list_transcripts),
-        _send("POST", "/v1/backfill", handlers.import_transcripts,
-              users="have past sessions learned from, since they count as your words"),
-        _send("POST", "/v1/write-ups", handlers.write_up_session,
-              users="have sessions sent to a language model"),
+        _send("POST", "/v1/projects/init", projects.import_project_rules),
+        _get("/v1/transcripts", learn.list_transcripts),
+        _send("POST", "/v1/backfill", learn.import_transcripts),
+        _send("POST", "/v1/write-ups", learn.write_up_session),
     ),
     *_group(
         "Settings",
@@ -365,19 +392,19 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     *_group(
         "System",
-        _get("/v1/status", handlers.get_status),
-        _get("/v1/health", admin_handlers.get_health),
+        _get("/v1/status", upkeep.get_status),
+        _get("/v1/health", get_health),
         _get("/v1/metrics", get_metrics, media_type="text/plain"),
         _get("/v1/openapi.json", get_openapi),
-        _get("/v1/stats", handlers.get_stats),
-        _get("/v1/stats/timeline", admin_handlers.get_charts),
+        _get("/v1/stats", upkeep.get_stats),
+        _get("/v1/stats/timeline", upkeep.get_charts),
         _get("/v1/stats/holdout", programs.get_holdout),
-        _send("POST", "/v1/rescan", handlers.rescan),
+        _send("POST", "/v1/rescan", upkeep.rescan),
         _send("POST", "/v1/backup", transfer.create_backup, statuses=(201,)),
         _get("/v1/backups", transfer.list_backups),
-        _send("POST", "/v1/restore", transfer.restore_backup, users="replace your store by another one"),
+        _send("POST", "/v1/restore", restoring.restore_backup),
         _get("/v1/check", transfer.check_store),
-        _send("POST", "/v1/jobs", admin_handlers.begin_job, statuses=(202,)),
-        _get("/v1/jobs", admin_handlers.list_jobs),
+        _send("POST", "/v1/jobs", upkeep.begin_job, statuses=(202,)),
+        _get("/v1/jobs", upkeep.list_jobs),
     ),
 )  # fmt: skip

@@ -19,20 +19,11 @@ from pydantic_core import core_schema
 
 from tacit import __version__
 from tacit.api.agent_events import AGENT_ENDPOINTS, AgentEndpoint
-from tacit.api.answers import Problem
 from tacit.api.endpoints import ENDPOINTS, GENERAL, Endpoint
 from tacit.api.problems import MEDIA_TYPE
+from tacit.verbs.answers import Problem
 
 REF = "#/components/schemas/{model}"
-_BRACES = re.compile(r"\{(\w+)\}")
-_ID = "id of a memory or trace; of a memory also its beginning or ending, where that is unique"
-PATH_PARAMETERS: Mapping[str, str] = {
-    "id": _ID,
-    "host": "name of the host",
-    "session_id": "the host's id of the session",
-    "key": "dotted name of a setting",
-    "name": "name of the agent",
-}
 AGENT_GROUP = "Agents of your own"
 OWN_TEXT = ("text/event-stream", "text/plain")
 
@@ -123,17 +114,18 @@ def _operation(
                 "name": name,
                 "in": "path",
                 "required": True,
-                "description": PATH_PARAMETERS[name],
+                "description": endpoint.request.model_fields[name].description,
                 "schema": {"type": "string", "minLength": 1, "maxLength": 500},
             }
-            for name in _BRACES.findall(endpoint.path)
+            for name in endpoint.in_path
         ],
         "responses": {},
     }
-    schema = _resolved(request_schema, components)
+    schema = _without_path(_resolved(request_schema, components), endpoint)
     if endpoint.reads == "query":
         operation["parameters"] += _query_parameters(schema)
     elif schema.get("properties"):
+        cast("dict[str, Any]", _resolved(request_schema, components)).update(schema)
         operation["requestBody"] = {
             "required": bool(schema.get("required")),
             "content": {"application/json": {"schema": dict(request_schema)}},
@@ -147,7 +139,7 @@ def _operation(
         operation["parameters"].append(_header("Idempotency-Key", about, required=False))
     for status in endpoint.statuses:
         operation["responses"][str(status)] = _response(endpoint, answer)
-    _add_example(operation, schema)
+    _add_example(operation, _resolved(request_schema, components))
     for status, reasons in endpoint.errors.items():
         refusal = _refusal(status, " ".join(reasons))
         if status in endpoint.statuses:
@@ -155,6 +147,16 @@ def _operation(
         else:
             operation["responses"][str(status)] = refusal
     return operation
+
+
+def _without_path(schema: Mapping[str, Any], endpoint: Endpoint) -> Mapping[str, Any]:
+    """The schema of a request without the fields that stand in the path."""
+    fields = {
+        name: field for name, field in schema.get("properties", {}).items() if name not in endpoint.in_path
+    }
+    rest = {name: value for name, value in schema.items() if name != "required"}
+    required = [name for name in schema.get("required", ()) if name not in endpoint.in_path]
+    return {**rest, "properties": fields, **({"required": required} if required else {})}
 
 
 def _add_example(operation: dict[str, Any], request_schema: Mapping[str, Any]) -> None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tacit.api import answers as shapes
-from tacit.api.admin.requests import Millis
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.requests import MAX_CONTENT_CHARS, Place, Request
 from tacit.app.queries.injection import Injection, InjectionFailed
 from tacit.config.settings import Categories, RecencyWeights
+from tacit.verbs import answers as shapes
+from tacit.verbs.requests import MAX_CONTENT_CHARS, Millis, Place, Request
 
 DAY_MS = 86_400_000
 HOLDOUT_DAYS = 90

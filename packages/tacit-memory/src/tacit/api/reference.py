@@ -84,11 +84,10 @@ def _table(title: str, shape: type[BaseModel], *, skip: tuple[str, ...]) -> str:
 
 def _section(endpoint: Endpoint) -> str:
     text = f"### `{endpoint.method} {endpoint.path}`\n\nOperation `{endpoint.name}`. {_words(endpoint)}\n{_conditions(endpoint)}"
-    fields = endpoint.request.model_fields
-    if not fields:
+    if set(endpoint.request.model_fields) <= set(endpoint.in_path):
         return text
     source = "JSON body" if endpoint.reads == "body" else "Query string"
-    return f"{text}\n{_table(source, endpoint.request, skip=())}"
+    return f"{text}\n{_table(source, endpoint.request, skip=tuple(endpoint.in_path))}"
 
 
 def _words(endpoint: Endpoint) -> str:

@@ -13,9 +13,10 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any, get_origin
+from typing import Any, cast, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
@@ -28,15 +29,15 @@ from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.openapi import openapi_document
 from tacit.api.problems import RequestRefused, problem, problem_of
 from tacit.api.stream import Streams
+from tacit.app.caller import PROGRAM
 from tacit.errors import InvalidInput, InvalidPayload, TacitError
-from tacit.model.memory import Speaker
-from tacit.safety.authority import require, speaker_of
+from tacit.safety.authority import speaker_of
+from tacit.safety.trust import require_user
+from tacit.verbs.asking import ask_verb, names_change
 
 MAX_PATH_CHARS = 500
 """The longest name of a thing in a path."""
 
-_NAMES = re.compile(r"{(\w+)")
-"""Names in a path, such as `/v1/memories/{id}`."""
 _SHOULD = re.compile(r"^\w+ should (?:be|have) ")
 """How messages of pydantic begin: `Input should be less than ...`, `String should have at most ...`."""
 
@@ -103,29 +104,17 @@ def _serve(
     once: IdempotencyCache,
     process: Parameters,
 ) -> Callable[[Request], Awaitable[Response]]:
-    names = _NAMES.findall(endpoint.path)
-
     def work(request: Request, body: bytes, gone: asyncio.Future[Any] | None) -> Answer[Any]:
-        checked = _checked(request, body, endpoint)
         # Those of its own path: the route that this one is mounted below may have some, too.
-        values = {name: str(request.path_params[name]) for name in names}
+        values = {name: str(request.path_params[name]) for name in endpoint.in_path}
         _check_path(values)
-        at = replace(process, values=values, speaker=admitted(request, checked))
+        checked = _checked(request, body, endpoint, values)
+        caller = replace(PROGRAM, speaker=speaker_of(request.scope))
+        at = replace(process, values=values, caller=caller)
         if gone is not None:
             at = replace(at, waits=lambda: not gone.done())
         with matching(endpoint, engine, at, request.headers):
-            if not endpoint.names_change:
-                return _encoded(endpoint.handler(engine, at, checked), endpoint)
-            with engine.noting_changes() as written:
-                answer = endpoint.handler(engine, at, checked)
-            with_change_id = answer.body.model_copy(update={"change_id": written[-1] if written else None})
-            return _encoded(replace(answer, body=with_change_id), endpoint)
-
-    def admitted(request: Request, checked: BaseModel) -> Speaker:
-        speaker = speaker_of(request.scope)
-        trial = getattr(checked, "dry_run", False)
-        require(authorized=not endpoint.users or speaker is Speaker.USER or trial, what=endpoint.users)
-        return speaker
+            return encoded(answer_of(endpoint, engine, at, checked), endpoint)
 
     async def serve(request: Request) -> Response:
         gone: asyncio.Future[Any] | None = None
@@ -159,7 +148,29 @@ def _serve(
     return serve
 
 
-def _encoded(answer: Answer[Any], endpoint: Endpoint) -> Answer[Any]:
+def answer_of(endpoint: Endpoint, engine: Service, at: Parameters, request: BaseModel) -> Answer[Any]:
+    """What the verb of `endpoint` answers to a checked request, with its status and its etag.
+
+    Raises:
+        RefusedByTrust: if the caller may not ask this.
+        TacitError: what the verb refuses.
+    """
+    if not endpoint.is_verb:
+        require_user(endpoint.name, at.speaker, trial=getattr(request, "dry_run", False))
+        return endpoint.handler(engine, at, request)
+    caller = replace(at.caller, cwd=getattr(request, "cwd", ""))
+    body = ask_verb(endpoint.handler, engine, caller, request)
+    if isinstance(body, str):
+        return Answer(None, text=body, media_type=f"{endpoint.media_type}; charset=utf-8")
+    unwritten = names_change(type(body)) and body.change_id is None
+    return Answer(
+        None if endpoint.answer is None else body,
+        status=endpoint.statuses[-1] if unwritten else endpoint.statuses[0],
+        etag="" if endpoint.ends_memory else getattr(body, "etag", ""),
+    )
+
+
+def encoded(answer: Answer[Any], endpoint: Endpoint) -> Answer[Any]:
     """The answer as plain values, made on the thread of the handler, not on the event loop."""
     body = None if answer.body is None else encode(answer.body, endpoint.answer)
     return replace(answer, body=body, status=answer.status or endpoint.statuses[0])
@@ -179,14 +190,58 @@ def _response(answer: Answer[Any]) -> Response:
     )
 
 
-def _checked(request: Request, body: bytes, endpoint: Endpoint) -> BaseModel:
+def _checked(request: Request, body: bytes, endpoint: Endpoint, in_path: Mapping[str, str]) -> BaseModel:
+    fields = {name: value for name, value in in_path.items() if name in endpoint.request.model_fields}
+    if endpoint.reads == "query":
+        values = _query_values(request, endpoint.request)
+        _refuse_path_fields(values, endpoint)
+        return checked_values({**values, **fields}, endpoint)
+    _refuse_query(request)
+    return checked_body(body or b"{}", endpoint, fields)
+
+
+def checked_values(values: Mapping[str, Any], endpoint: Endpoint) -> BaseModel:
+    """The request of a query string.
+
+    Raises:
+        InvalidInput: naming the field and what is expected.
+    """
     try:
-        if endpoint.reads == "query":
-            return endpoint.request.model_validate(_query_values(request, endpoint.request))
-        _refuse_query(request)
-        return endpoint.request.model_validate_json(body or b"{}", strict=True)
+        return endpoint.request.model_validate(values)
     except ValidationError as error:
         raise _invalid(error, endpoint) from error
+
+
+def checked_body(body: bytes, endpoint: Endpoint, in_path: Mapping[str, str]) -> BaseModel:
+    """The request of a JSON body, with the values that stand in the path.
+
+    Raises:
+        InvalidPayload: if the body is not JSON.
+        InvalidInput: naming the field and what is expected.
+    """
+    try:
+        if in_path:
+            sent: object = from_json(body)
+            if isinstance(sent, dict):
+                values = cast("dict[str, Any]", sent)
+                _refuse_path_fields(values, endpoint)
+                body = to_json({**values, **in_path})
+        return endpoint.request.model_validate_json(body, strict=True)
+    except ValidationError as error:
+        raise _invalid(error, endpoint) from error
+    except ValueError as error:
+        raise InvalidPayload(f"The body is not JSON: {error}.", hint="Send one JSON object.") from error
+
+
+def _refuse_path_fields(values: Mapping[str, Any], endpoint: Endpoint) -> None:
+    for name in endpoint.in_path:
+        if name in values:
+            raise InvalidInput(f"There is no field `{name}`.", hint=_known(endpoint))
+
+
+def _known(endpoint: Endpoint) -> str:
+    names = [name for name in endpoint.request.model_fields if name not in endpoint.in_path]
+    return f"Known: {', '.join(names) or 'no fields'}."
 
 
 def _check_path(values: Mapping[str, str]) -> None:
@@ -248,11 +303,10 @@ def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
         return InvalidPayload(f"The body is not JSON: {expected}.", hint="Send one JSON object.")
     if not field:
         return InvalidInput(f"The fields do not fit together; expected {expected[:1].lower()}{expected[1:]}.")
-    names = ", ".join(endpoint.request.model_fields) or "no fields"
     if first["type"] == "extra_forbidden":
-        return InvalidInput(f"There is no field `{field}`.", hint=f"Known: {names}.")
+        return InvalidInput(f"There is no field `{field}`.", hint=_known(endpoint))
     if first["type"] == "missing":
-        return InvalidInput(f"The field `{field}` is missing.", hint=f"Known: {names}.")
+        return InvalidInput(f"The field `{field}` is missing.", hint=_known(endpoint))
     if first["type"] == "string_pattern_mismatch":
         expected = f"a text that matches {first.get('ctx', {}).get('pattern')}"
     if first["type"] == "string_too_short":

@@ -11,12 +11,12 @@ from collections.abc import AsyncGenerator, Callable
 
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.encoding import encode, to_bytes
-from tacit.api.requests import NoBody
 from tacit.app.admin.recalls import row_of
 from tacit.app.visibility import Visibility
 from tacit.errors import DaemonUnavailable
 from tacit.model.memory import Speaker
 from tacit.model.trace import Trace
+from tacit.verbs.requests import NoBody
 
 HEARTBEAT_S = 15.0
 SHUTDOWN_POLL_S = 0.5

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from tacit.app.asking.access import NamingAccess
 from tacit.app.asking.anticipation import Anticipation
 from tacit.app.asking.prompt_judge import PromptJudge, prompt_ms
+from tacit.app.caller import Caller
 from tacit.app.delivery_context import use_counts
 from tacit.app.learning import Learning
 from tacit.app.maintenance.lazy_writing import LazyWriting
@@ -39,7 +39,7 @@ from tacit.config.home import Home
 from tacit.config.settings import Notes, Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Change, Edit
+from tacit.model.changes import Change
 from tacit.model.ids import new_id
 from tacit.model.memory import AGENT_SOURCES, BY_AGENT, BY_TOOL, Memory, Sensitivity, Speaker, TrustTier
 from tacit.model.note import Note, NoteCause
@@ -70,7 +70,6 @@ from tacit.recall.render import renderer
 from tacit.recall.spaces.late import token_matches_of
 from tacit.recall.stage import Context, Outcome, Tools
 from tacit.recall.stage_log import StageLog
-from tacit.safety.authority import require
 from tacit.session.compactions import Compactions
 from tacit.session.outcomes import outcome_of
 from tacit.text.lazy_regex import compile_all
@@ -79,6 +78,7 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.app.admin.admin import Admin
     from tacit.app.maintenance.maintenance import Maintenance
     from tacit.app.maintenance.review import Review
+    from tacit.app.memories import Memories
     from tacit.app.sharing.shared_teams import SharedTeams
     from tacit.app.sharing.syncing import Syncing
     from tacit.app.sharing.team import Team
@@ -122,7 +122,7 @@ class Engine:
     """One open Tacit. Build it with `tacit.app.wiring.open_engine`; close it when done."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts, self._store, self.clock = parts, parts.store, parts.clock
+        self._parts, self.store, self.clock = parts, parts.store, parts.clock
         self._executor = ThreadPoolExecutor(max_workers=RECALL_THREADS, thread_name_prefix="tacit-recall")
         self._projects = Projects(store=parts.store, clock=parts.clock)
         clean = parts.redactor.of_session
@@ -152,7 +152,6 @@ class Engine:
             pipeline=self._pipeline,
             writing=self._writing,
             settings_at=self._settings_at,
-            changed=self._starts.drop,
         )
         self._learning = Learning(
             parts=parts,
@@ -190,7 +189,12 @@ class Engine:
 
     def noting_changes(self) -> AbstractContextManager[list[str]]:
         """Inside, the ids of the changes that this thread writes are appended to the list; `undo` takes such an id."""
-        return self._store.noting_changes()
+        return self.store.noting_changes()
+
+    @property
+    def memories(self) -> Memories:
+        """Stores, changes and ends memories; asks nobody for leave."""
+        return self._writing().memories
 
     @property
     def review(self) -> Review:
@@ -442,7 +446,7 @@ class Engine:
                 DropReason(cause=DropCause.IN_CONTEXT) if memory.id in held_ids else None
             ),
             log=log,
-            usage=use_counts(self._store),
+            usage=use_counts(self.store),
             cap_chars=ahead.cap_chars if ahead else 0,
             fits=ahead.holds if ahead else lambda _text: True,
             settles=None if settles_for == "" else self.nudges.settles(settings.recall, settles_for),
@@ -454,7 +458,7 @@ class Engine:
             trace = replace(trace, asked=replace(given, text=text[:4000]))
         if store_trace and not settings.privacy.incognito:
             self._sessions.keep_trace(
-                trace, self._store, clean=clean, project_id=project.id if project else ""
+                trace, self.store, clean=clean, project_id=project.id if project else ""
             )
         (visible_trace,) = self.visibility(speaker).traces([trace])
         return Recalled(pack=delivered.pack, block=delivered.block, trace=visible_trace)
@@ -603,7 +607,7 @@ class Engine:
 
         self._sessions.flush()
         traces = with_memory_contents(
-            self._store, self._store.list_traces(session=session, surface=surface, limit=limit)
+            self.store, self.store.list_traces(session=session, surface=surface, limit=limit)
         )
         return self.visibility(speaker).traces(traces)
 
@@ -634,7 +638,7 @@ class Engine:
 
     def visibility(self, speaker: Speaker) -> Visibility:
         """Return the view of the store's records that `speaker` may read."""
-        return Visibility(self._store, speaker=speaker)
+        return Visibility(self.store, speaker=speaker)
 
     def replayed(self, traces: Sequence[Trace], *, threshold: float) -> tuple[Replayed, ...]:
         """`traces` decided again with `threshold`: what would be handed over."""
@@ -708,7 +712,6 @@ class Engine:
         reason: ChangeReason | None = None
         settled: tuple[Change, ...] = ()
         if speaker is Speaker.AGENT:
-            from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
             from tacit.app.user_words import fair_headline, note_of  # noqa: PLC0415 - loads the write side
 
             at_work = session or self.agents.queries.only_session(cwd)
@@ -742,7 +745,7 @@ class Engine:
                 # A quotation and a note speak for the project of their session.
                 scope = project_scope(self.project(cwd).id)
             when = parse_when(when, maker="agent") if when and not isinstance(when, Trigger) else when
-        changes = self._writing().memories.remember(
+        changes = self.memories.remember(
             content,
             kind=kind,
             scope=scope,
@@ -767,8 +770,6 @@ class Engine:
 
     def _replaced_memories(self, names: Sequence[str], cwd: str, speaker: Speaker) -> list[Memory]:
         """Return the memories that a statement replaces, if the speaker may see them."""
-        from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
-
         caller = Caller(cwd=cwd)
         return [
             self.agents.named(caller, name) if speaker is Speaker.AGENT else self.show(name) for name in names
@@ -828,8 +829,8 @@ class Engine:
         Raises:
             UnknownKind: if nothing is found because a kind asked for does not exist.
         """
-        scope = scope or self._store.scopes()
-        memories = self._store.list_memories(where, scope=scope, limit=limit, offset=offset)
+        scope = scope or self.store.scopes()
+        memories = self.store.list_memories(where, scope=scope, limit=limit, offset=offset)
         if not memories:  # a memory may outlive the kind that someone took out of the configuration
             for kind in where.kinds or ():
                 self._parts.kinds.get(kind)
@@ -842,125 +843,7 @@ class Engine:
             NotFound: if none or several match, or `speaker` may not see it.
         """
         levels = self.visibility(speaker).levels
-        return self._store.resolve(id_or_prefix, scope=self._store.scopes(), sensitivities=levels)
-
-    def history(self, id_or_prefix: str, *, speaker: Speaker = Speaker.USER) -> tuple[Memory, ...]:
-        """All versions of a memory that `speaker` may see, oldest first."""
-        memory = self.show(id_or_prefix, speaker=speaker)
-        return self.visible_to(speaker, self._store.history(memory.id, scope=self._store.scopes()))
-
-    def visible_to(self, speaker: Speaker, memories: Sequence[Memory]) -> tuple[Memory, ...]:
-        """Those of `memories` that `speaker` may see, by their sensitivity."""
-        visibility = self.visibility(speaker)
-        return tuple(memory for memory in memories if visibility.shows(memory))
-
-    def edit(
-        self,
-        id_or_prefix: str,
-        *,
-        content: str | None = None,
-        kind: str | None = None,
-        when: str | Trigger | None = None,
-        scope: Scope | None = None,
-        importance: float | None = None,
-        pinned: bool | None = None,
-        sensitivity: Sensitivity | None = None,
-        all_branches: bool = False,
-        headline: str | None = None,
-    ) -> Memory:
-        """Change a memory; arguments that are None leave their part as it is. Editing confirms it. With `all_branches` it holds on all branches."""
-        changed = self._writing().memories.edit(
-            self.show(id_or_prefix),
-            content=content,
-            kind=kind,
-            when=when,
-            scope=scope,
-            importance=importance,
-            pinned=pinned,
-            sensitivity=sensitivity,
-            all_branches=all_branches,
-            headline=headline,
-        )
-        self._starts.drop()
-        return changed
-
-    def forget(self, id_or_prefix: str, *, reason: str = "", speaker: Speaker = Speaker.USER) -> Memory:
-        """Stop recalling a memory and return what it was.
-
-        Raises:
-            RefusedByTrust: if it is the user's and somebody else speaks.
-        """
-        memory = self.show(id_or_prefix, speaker=speaker)
-        if memory.status == "retired" and speaker is Speaker.AGENT:
-            return memory  # a command that the user typed for the agent to run has ended it already
-        users = memory.provenance.tier >= TrustTier.TEAMMATE
-        require(
-            authorized=speaker is Speaker.USER or not users,
-            what=f"end {memory.id}, which you or a teammate said",
-        )
-        forgotten = self._writing().memories.forget(
-            memory, reason=ChangeReason(cause=ChangeCause.FORGOTTEN, detail=reason)
-        )
-        self._starts.drop()
-        return forgotten
-
-    def update(
-        self,
-        id_or_prefix: str,
-        *,
-        cwd: str,
-        content: str | None = None,
-        kind: str | None = None,
-        when: str | Sequence[str] | None = None,
-        user_words: str = "",
-        session: SessionKey | None = None,
-    ) -> tuple[Change, ...]:
-        """Change a memory on an agent's word; arguments that are None leave their part as it is.
-
-        An agent's own statement that nobody confirmed is changed in place. Other words take the place of anything else as a new
-        statement does (`remember` with `replaces`): what the user said stays until they agree, unless `user_words` prove that they do:
-        words that they typed in `session` (None = the only one at work).
-
-        Raises:
-            InvalidInput: if nothing is to be changed, or the memory does not hold any more.
-            NotFound: if there is no such memory that may be seen from `cwd`.
-            RefusedByTrust: if kind or `when` of the user's own statement is to be changed without their words, or nothing is noted; see `refuse_note`.
-        """
-        from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
-
-        self.refuse_note(cwd, session)
-        caller = Caller(cwd=cwd, session=session)
-        memory = self.agents.seen(caller, id_or_prefix)
-        if memory.status in ("retired", "superseded"):
-            raise InvalidInput(f"{memory.id} does not hold any more.", hint="Store what holds now instead.")
-        same = content is None or content.strip() == memory.content
-        if same and kind is None and when is None:
-            raise InvalidInput("Nothing is to be changed.", hint="Give content, kind or when.")
-        unconfirmed = memory.status == "quarantined" and memory.provenance.tier < TrustTier.ASSISTANT
-        if same or (unconfirmed and not user_words):
-            changed = self.agents.amend(
-                caller, memory, content=content, kind=kind, when=when, user_words=user_words
-            )
-            return (Edit(memory=changed),)
-        project = self._projects.of(cwd)
-        return self.remember(
-            content or "",
-            kind=kind or memory.kind,
-            scope=memory.scope,
-            when=when or (memory.trigger if memory.trigger.maker in ("user", "agent") else None),
-            cwd=cwd,
-            speaker=Speaker.AGENT,
-            source=BY_TOOL,
-            session=session,
-            files=[os.path.join(project.root, file) for file in memory.files] if project else memory.files,  # noqa: PTH118
-            user_words=user_words,
-            sensitivity=memory.sensitivity,
-            replaces=(memory.id,),
-        )
-
-    def feedback(self, memory_id: str, *, useful: bool) -> None:
-        """Say whether an injected memory was useful."""
-        self._writing().memories.feedback(self.show(memory_id), useful=useful)
+        return self.store.resolve(id_or_prefix, scope=self.store.scopes(), sensitivities=levels)
 
     # --- projects and learning -----------------------------------------------------------------------------------
 
@@ -1012,7 +895,7 @@ class Engine:
 
     def hand_over(self, handover: Handover) -> bool:
         """Keep a transcript for capture, durably; False when it is known already."""
-        return self._store.hand_over(handover)
+        return self.store.hand_over(handover)
 
     def capture_pending(self) -> CaptureReport:
         """Learn from every transcript handed over."""
@@ -1051,7 +934,7 @@ class Engine:
     def sessions(self, *, limit: int = 20) -> tuple[SessionState, ...]:
         """The newest sessions."""
         self._sessions.flush()
-        return self._store.list_sessions(limit=limit)
+        return self.store.list_sessions(limit=limit)
 
     def prerender(self) -> int:
         """Write the start block of every project seen lately, for a session that starts without a daemon."""
@@ -1093,7 +976,7 @@ class Engine:
 
     def check(self) -> tuple[str, ...]:
         """Integrity problems of the store, as sentences; () = sound."""
-        return self._store.check()
+        return self.store.check()
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the store to `target`, which must not exist."""
@@ -1141,7 +1024,7 @@ class Engine:
         self._learning.close()
         self._sessions.close()
         self._executor.shutdown(wait=True)
-        self._store.close()
+        self.store.close()
 
 
 def _log_failure(error: BaseException) -> None:

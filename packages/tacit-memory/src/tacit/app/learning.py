@@ -250,8 +250,7 @@ class Learning:
                 try:  # what it replaced holds again
                     self._writing().review.undo(made.change_id, memory_id=memory.id)
                 except Conflict:
-                    self._writing().memories.forget(memory)
-                    self._changed()
+                    self._writing().memories.retire(memory)
 
     def _note_kept(self, state: SessionState, text: str, changes: Sequence[Change]) -> None:
         """Note in the record of the session whether what a prompt marks was stored: a reminder to the agent depends on it."""
@@ -279,8 +278,7 @@ class Learning:
         memories, state = self._writing().memories, handled.state
         if verb == "forget":
             memory = self._parts.store.resolve(argument, scope=self._parts.store.scopes())
-            memories.forget(memory)
-            self._changed()
+            memories.retire(memory)
             return
         changes = memories.remember(
             argument,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from tacit.app.parts import Parts
@@ -49,10 +49,14 @@ IMPORTANCE_STEP = 0.05
 
 
 class Memories:
-    """The operations `remember`, `edit`, `forget` and feedback."""
+    """Stores, changes and ends memories, and counts what is said of them. It asks nobody for leave: `tacit.verbs` does."""
 
-    def __init__(self, *, parts: Parts, projects: Projects, capture: CapturePipeline) -> None:
+    def __init__(
+        self, *, parts: Parts, projects: Projects, capture: CapturePipeline, changed: Callable[[], None]
+    ) -> None:
+        """Write to the store of `parts`; `changed` is called when a memory was changed or ended."""
         self._parts = parts
+        self._changed = changed
         self._projects = projects
         self._capture = capture
 
@@ -165,12 +169,12 @@ class Memories:
         self,
         memory: Memory,
         *,
-        content: str | None,
-        kind: str | None,
-        when: str | Sequence[str] | Trigger | None,
-        scope: Scope | None,
-        importance: float | None,
-        pinned: bool | None,
+        content: str | None = None,
+        kind: str | None = None,
+        when: str | Sequence[str] | Trigger | None = None,
+        scope: Scope | None = None,
+        importance: float | None = None,
+        pinned: bool | None = None,
         sensitivity: Sensitivity | None = None,
         all_branches: bool = False,
         confirms: bool = True,
@@ -203,12 +207,12 @@ class Memories:
         self,
         memory: Memory,
         *,
-        content: str | None,
-        kind: str | None,
-        when: str | Sequence[str] | Trigger | None,
-        scope: Scope | None,
-        importance: float | None,
-        pinned: bool | None,
+        content: str | None = None,
+        kind: str | None = None,
+        when: str | Sequence[str] | Trigger | None = None,
+        scope: Scope | None = None,
+        importance: float | None = None,
+        pinned: bool | None = None,
         sensitivity: Sensitivity | None = None,
         all_branches: bool = False,
         confirms: bool = True,
@@ -309,7 +313,7 @@ class Memories:
         self._write([change])
         return (change,)
 
-    def forget(self, memory: Memory, *, reason: ChangeReason = FORGOTTEN) -> Memory:
+    def retire(self, memory: Memory, *, reason: ChangeReason = FORGOTTEN) -> Memory:
         """Stop recalling `memory`; its history stays until `purge`.
 
         Raises:
@@ -334,6 +338,7 @@ class Memories:
             identity=embedder.identity if carried else None,
             relations=relations,
         )
+        self._changed()
 
     def feedback(self, memory: Memory, *, useful: bool) -> None:
         """Count a use, or lower the importance of what should not have come."""

@@ -49,6 +49,10 @@ class Visibility:
         """Whether the caller may see `memory`, by its level."""
         return why_hidden(memory, session=self._session, by_user=self.by_user) is None
 
+    def memories(self, memories: Iterable[Memory]) -> tuple[Memory, ...]:
+        """Those of `memories` that the caller may see, by their level."""
+        return tuple(memory for memory in memories if self.shows(memory))
+
     def hidden(self, ids: Iterable[str]) -> frozenset[str]:
         """Return the ids that the caller may not see, by their present level."""
         unique_ids = [] if self.by_user else sorted(set(ids) - {""})

@@ -147,7 +147,7 @@ class NotedChanges(threading.local):
         try:
             yield noted
         finally:
-            self._open.remove(noted)
+            self._open.pop()  # the last one that was opened ends first
 
     def note(self, change_id: str) -> None:
         """A change was stored."""

@@ -28,7 +28,6 @@ from tacit.errors import StoreError, TacitError
 from tacit.system.files import rights_of_others
 
 if TYPE_CHECKING:
-    from tacit.cli.answer_types import EngineStatus
     from tacit.hosts.install import DetectedHost, Ruling
     from tacit.hosts.probe.process import ProbeResult
 
@@ -238,7 +237,7 @@ def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:
     )
 
 
-def _recalls(engine: EngineStatus) -> Finding:
+def _recalls(engine: dict[str, Any]) -> Finding:
     from tacit.cli.status import recalls_line, silence_lines
 
     if not engine["recent"]:

@@ -92,10 +92,10 @@ def demo(
 
 def play(folder: Path) -> dict[str, Any]:
     """Play both sessions in `folder`; `problems` names every promise that was not kept."""
-    from tacit.api.answers import MemoryAnswer
     from tacit.api.encoding import encode
     from tacit.app.wiring import open_engine
     from tacit.ports.store import MemoryFilter
+    from tacit.verbs.answers import MemoryAnswer
 
     project = folder / "shop"
     project.mkdir()
@@ -156,9 +156,9 @@ class _DemoSession:
 
     def ask(self, session: str, event: str, surface: str, **fields: object) -> dict[str, Any]:
         """Tell, and add the trace: what was injected, or why nothing."""
-        from tacit.api.answers import TraceAnswer
         from tacit.api.encoding import encode
         from tacit.model.pack import Surface
+        from tacit.verbs.answers import TraceAnswer
 
         answer = self.tell(session, event, **fields)
         traces = self.engine.why(session=f"{HOST}/{session}", surface=Surface(surface), limit=1)

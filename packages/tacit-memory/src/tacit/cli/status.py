@@ -9,14 +9,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here
-
-if TYPE_CHECKING:
-    from tacit.cli.answer_types import EngineStatus, ExtractorStatus, NamingStatus, SyncStatus, TraceView
 
 HARMLESS = "an earlier start block stood in"
 SHOWN_NOTES = 3
@@ -75,7 +72,7 @@ class ProxyRow(TypedDict):
 class DaemonAnswers(TypedDict):
     """The answers of a daemon; None = it was not asked, or could not answer."""
 
-    engine: EngineStatus | None
+    engine: dict[str, Any] | None
     here: VisibleMemories | None
     prompts: list[Prompt] | None
     warnings: list[str]
@@ -218,7 +215,7 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
         answers["warnings"] = [f"The daemon runs but did not answer: {error}"]
 
 
-def _prompt(trace: TraceView) -> Prompt:
+def _prompt(trace: dict[str, Any]) -> Prompt:
     return {
         "at_ms": trace["at_ms"],
         "session": trace["session"],
@@ -378,7 +375,7 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
     return rows
 
 
-def _sync_line(sync: SyncStatus) -> str:
+def _sync_line(sync: dict[str, Any]) -> str:
     """With whom and since when this memory is shared, and what waits."""
     import time
 
@@ -396,7 +393,7 @@ def _sync_line(sync: SyncStatus) -> str:
     return f"{sync['account']} at {sync['url']}: {age}, {waiting}{error}{sign_in_advice(sync, before='; ')}"
 
 
-def sign_in_advice(sync: SyncStatus, *, before: str = "") -> str:
+def sign_in_advice(sync: dict[str, Any], *, before: str = "") -> str:
     """Return `before` and the advice to sign in again if memberships by the provider's groups end soon or have ended; else ""."""
     import time
 
@@ -421,14 +418,14 @@ def _preset_line(facts: StatusFacts) -> str:
     return line
 
 
-def recalls_line(engine: EngineStatus) -> str:
+def recalls_line(engine: dict[str, Any]) -> str:
     """Count the recent recalls with an injection."""
     if not engine["recent"]:
         return "none yet: no session has asked the memory"
     return f"{engine['injections']} of the last {engine['recent']} brought memories into a session"
 
 
-def silence_lines(engine: EngineStatus) -> list[str]:
+def silence_lines(engine: dict[str, Any]) -> list[str]:
     """List the causes of silence: one line per surface, the most frequent first."""
     from tacit.app.reasons import cause_text
 
@@ -439,7 +436,7 @@ def silence_lines(engine: EngineStatus) -> list[str]:
     return [f"{surface}: {'; '.join(reasons[:MOST_CAUSES])}" for surface, reasons in lines.items()]
 
 
-def _extractor_line(extractor: ExtractorStatus) -> str:
+def _extractor_line(extractor: dict[str, Any]) -> str:
     from tacit.cli.terminal.output import format_count
 
     line = f"{extractor['name']}: asked {extractor['asked']} times, {extractor['kept']} statements kept, {extractor['dropped']} not found in the session"
@@ -449,7 +446,7 @@ def _extractor_line(extractor: ExtractorStatus) -> str:
     return line + _trouble(extractor)
 
 
-def _naming_line(model: NamingStatus) -> str:
+def _naming_line(model: dict[str, Any]) -> str:
     line = f"{model['name']}: asked {model['asked']} times, {model['named']} memories named"
     if model["ignored"]:
         line += f", {model['ignored']} entries that name none of the list"
@@ -457,7 +454,7 @@ def _naming_line(model: NamingStatus) -> str:
     return line + _trouble(model)
 
 
-def _trouble(model: ExtractorStatus | NamingStatus) -> str:
+def _trouble(model: dict[str, Any]) -> str:
     """Why a model was not asked, or did not answer."""
     from tacit.cli.terminal.output import format_moment
 

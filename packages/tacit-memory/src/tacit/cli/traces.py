@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,9 +20,6 @@ from tacit.cli.terminal.arguments import (
     drop_empty,
     session_key,
 )
-
-if TYPE_CHECKING:
-    from tacit.cli.answer_types import InjectionStats, Replayed, TraceView
 
 
 def why(
@@ -141,7 +138,7 @@ def print_why_not(answer: dict[str, Any]) -> None:
                 print_line(f"      {step['command']}", style="cyan", wrap=False)
 
 
-def print_replayed(replayed: Replayed) -> None:
+def print_replayed(replayed: dict[str, Any]) -> None:
     """Print the effect of another threshold."""
     from tacit.cli.terminal.output import format_count, print_line
 
@@ -154,7 +151,7 @@ def print_replayed(replayed: Replayed) -> None:
         print_line(f"   < {name}")
 
 
-def print_trace(trace: TraceView, *, stages: bool) -> None:
+def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     """One recall for people: what was asked, what was read, what came of it."""
     from tacit.cli.terminal.output import format_count, format_moment, print_line, shorten_line
 
@@ -187,7 +184,7 @@ def print_trace(trace: TraceView, *, stages: bool) -> None:
         print_stages(trace)
 
 
-def stats_line(stats: InjectionStats) -> str:
+def stats_line(stats: dict[str, Any]) -> str:
     """The counts of a recall that injected something, in words."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in stats["by_type"])
     return (
@@ -196,7 +193,7 @@ def stats_line(stats: InjectionStats) -> str:
     )
 
 
-def _print_candidates(trace: TraceView, chosen: set[str]) -> None:
+def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
     from tacit.cli.terminal.output import print_line, shorten_line
 
     reasons = {d["memory_id"]: f"{s['stage']}: {d['reason']}" for s in trace["stages"] for d in s["drops"]}
@@ -209,7 +206,7 @@ def _print_candidates(trace: TraceView, chosen: set[str]) -> None:
             print_line(f"          {note}", style="dim")
 
 
-def print_stages(trace: TraceView) -> None:
+def print_stages(trace: dict[str, Any]) -> None:
     """One line for each stage: how long, how many it kept and dropped, and its notes."""
     from tacit.cli.terminal.output import print_line, shorten_line
 

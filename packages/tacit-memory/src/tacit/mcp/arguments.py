@@ -1,4 +1,4 @@
-"""What the tools take: checked arguments, and their schemas in as few tokens as they can be said.
+"""What the tools take: checked arguments, and their schemas in as few tokens as they can be said. A tool that asks a verb takes fields of its request.
 
 In: what a client sent. Out: models, or a refusal that names what is known. Every word of a description is paid for in each
 session of every agent.
@@ -7,7 +7,8 @@ session of every agent.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, cast
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, cast
 
 from pydantic import (
     BaseModel,
@@ -16,14 +17,11 @@ from pydantic import (
     Field,
     JsonValue,
     ValidationError,
-    WithJsonSchema,
 )
 
 from tacit.errors import InvalidInput
 from tacit.model.kinds import BUILTIN_KINDS
-from tacit.verbs.get import MOST_IDS
-
-MAX_TOKENS = 20_000
+from tacit.verbs.requests import MOST_TOKENS
 
 
 def _as_list(value: object) -> object:
@@ -38,26 +36,14 @@ def _as_list(value: object) -> object:
     return [item.strip() for item in value.split(",") if item.strip()]
 
 
-def _as_phrases(value: object) -> object:
-    """A list, or its JSON; other text stays as it is and is read like `--when`."""
-    return _as_list(value) if isinstance(value, str) and value.lstrip().startswith("[") else value
-
-
-MaxTokens = Annotated[int, Field(ge=50, le=MAX_TOKENS)]
-Words = Annotated[list[str], BeforeValidator(_as_list)]
-Phrase = Annotated[str, Field(max_length=300)]
-Whens = Annotated[
-    Annotated[str, Field(max_length=2000)] | Annotated[list[Phrase], Field(max_length=20)],
-    BeforeValidator(_as_phrases),
-    WithJsonSchema({"type": "array", "items": {"type": "string"}}),
-]
-MemoryId = Annotated[
-    str, Field(min_length=1, max_length=100, description="Id, or the ending shown as (id ...)")
-]
+MaxTokens = Annotated[int, Field(ge=50, le=MOST_TOKENS)]
 # The schema names the kinds; the engine checks them, because users may have kinds of their own.
-_KIND_NAMES: list[JsonValue] = [kind.name for kind in BUILTIN_KINDS]
-KindName = Annotated[str, Field(json_schema_extra={"enum": _KIND_NAMES})]
+KIND_NAMES: list[JsonValue] = [kind.name for kind in BUILTIN_KINDS]
+KindName = Annotated[str, Field(json_schema_extra={"enum": KIND_NAMES})]
 KindNames = Annotated[list[KindName], BeforeValidator(_as_list)]
+Says = Mapping[str, Mapping[str, Any]]
+"""The arguments of a tool that asks a verb, each with what its schema says for agents: the request says the rest."""
+A_LIST: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}, "anyOf": ()}
 
 
 class Arguments(BaseModel):
@@ -73,58 +59,6 @@ class Search(Arguments):
         min_length=1, max_length=20_000, description="What you want to know; name files, commands, errors."
     )
     max_tokens: MaxTokens = 1000
-
-
-class Get(Arguments):
-    """Of `memory_get`."""
-
-    ids: Words = Field(min_length=1, max_length=MOST_IDS, description="As before the headlines")
-
-
-class AddOne(Arguments):
-    """Of `memory_add`."""
-
-    content: str = Field(
-        description="One durable statement that stands on its own, e.g. 'Migrations are written by hand.'"
-    )
-    headline: str | None = Field(
-        default=None,
-        max_length=200,
-        description="Up to 60 characters: 'when SITUATION, COMMAND or ERROR: what to do'",
-    )
-    kind: KindName | None = None
-    when: Whens | None = Field(
-        default=None,
-        description="Coming actions, paths, commands or situations it applies to: 'commit', 'path:*.sql', 'cmd:pytest', 'before a"
-        " release', 'always'",
-    )
-    scope: Literal["project", "universal"] = Field(
-        default="project", description="universal = all the user's projects"
-    )
-    files: Words | None = Field(default=None, description="Files it speaks of")
-    sensitivity: Literal["project", "session", "restricted"] | None = Field(
-        default=None, description="session = this session only; restricted = for the user's eyes"
-    )
-    user_words: str | None = Field(
-        default=None, description="If the user said it: their words from this conversation, verbatim"
-    )
-    replaces: Words | None = Field(
-        default=None,
-        max_length=20,
-        description="Ids or words of memories that hold no more. One that says the same stays: give its id or its words as `content`",
-    )
-
-
-class Update(Arguments):
-    """Of `memory_update`."""
-
-    id: MemoryId
-    content: str | None = Field(default=None, description="The whole statement as it should be")
-    kind: str | None = Field(default=None, max_length=100)
-    when: Whens | None = Field(default=None, description="As in memory_add")
-    user_words: str | None = Field(
-        default=None, description="The user's words asking for it, verbatim; needed for what they said"
-    )
 
 
 class Context(Arguments):
@@ -173,23 +107,6 @@ class Profile(Arguments):
     max_tokens: MaxTokens = 1000
 
 
-class Forget(Arguments):
-    """Of `memory_forget`."""
-
-    id: MemoryId
-    reason: str | None = None
-    user_words: str | None = Field(
-        default=None, description="The user's words asking for it, verbatim; needed for what they said"
-    )
-
-
-class Feedback(Arguments):
-    """Of `memory_feedback`."""
-
-    id: MemoryId
-    useful: bool
-
-
 class Why(Arguments):
     """Of `memory_why`."""
 
@@ -202,12 +119,27 @@ class Stats(Arguments):
     """Of `memory_stats`."""
 
 
-def schema_of(model: type[Arguments]) -> dict[str, Any]:
-    """The JSON schema of `model`, without titles, null types and defaults that say nothing."""
+def schema_of(model: type[BaseModel], says: Says | None = None) -> dict[str, Any]:
+    """The JSON schema of `model`, without titles, null types and defaults that say nothing.
+
+    With `says` it is the request of a verb: only the fields that it names, and their descriptions and defaults are those for agents.
+    """
     model_schema = model.model_json_schema()
-    fields = {name: _slim(field) for name, field in model_schema.get("properties", {}).items()}
-    schema: dict[str, Any] = {"type": "object", "properties": fields}
-    return {**schema, "required": model_schema["required"]} if model_schema.get("required") else schema
+    fields: dict[str, dict[str, Any]] = model_schema.get("properties", {})
+    if says is not None:
+        fields = {
+            name: {**_without(fields[name], "description", "default"), **told} for name, told in says.items()
+        }
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {name: _slim(field) for name, field in fields.items()},
+    }
+    required = [name for name in model_schema.get("required", ()) if name in fields]
+    return {**schema, "required": required} if required else schema
+
+
+def _without(field: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in field.items() if name not in names}
 
 
 def _slim(field: dict[str, Any]) -> dict[str, Any]:
@@ -226,22 +158,53 @@ def _slim(field: dict[str, Any]) -> dict[str, Any]:
 _UNSAID = ("title", "maxLength", "minLength", "maxItems", "maximum", "minimum")
 
 
-def checked(model: type[Arguments], values: dict[str, Any]) -> Arguments:
-    """The arguments.
+def checked(model: type[BaseModel], values: Mapping[str, Any], says: Says | None = None) -> BaseModel:
+    """The arguments, or with `says` the request of a verb that they make.
 
     Raises:
         InvalidInput: naming the argument, what is wrong, and what is known.
     """
+    names = tuple(model.model_fields if says is None else says)
+    for name in values:
+        if name not in names:
+            raise InvalidInput(f"There is no argument `{name}`.", hint=_known(names))
+    given = {name: value for name, value in values.items() if value is not None}
+    if says is not None:
+        given = _as_request(model, given, says)
     try:
-        return model.model_validate({name: value for name, value in values.items() if value is not None})
+        return model.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     name = ".".join(str(part) for part in first["loc"])
-    field_names = ", ".join(model.model_fields) or "none"
-    if first["type"] == "extra_forbidden":
-        raise InvalidInput(f"There is no argument `{name}`.", hint=f"Known: {field_names}.")
     if first["type"] == "missing":
-        raise InvalidInput(f"The argument `{name}` is missing.", hint=f"Known: {field_names}.")
+        raise InvalidInput(f"The argument `{name}` is missing.", hint=_known(names))
     subject, _, problem = str(first["msg"]).removeprefix("Value error, ").partition(" should ")
     said = f"should {problem}" if problem else f"cannot be used: {subject[:1].lower()}{subject[1:]}"
     raise InvalidInput(f"`{name}` {said}.", hint="Call again with another value.")
+
+
+def _known(names: Sequence[str]) -> str:
+    return f"Known: {', '.join(names) or 'none'}."
+
+
+def _as_request(model: type[BaseModel], given: Mapping[str, Any], says: Says) -> dict[str, Any]:
+    """`given` as a request takes it: lists that were sent as texts are lists, and what says nothing is left out.
+
+    Raises:
+        InvalidInput: for a value that is none of those that the tool offers.
+    """
+    fields = model.model_json_schema()["properties"]
+    request: dict[str, Any] = {}
+    for name, value in given.items():
+        told = says[name]
+        if value == told.get("default") or (value in ("", []) and not model.model_fields[name].is_required()):
+            continue
+        offered = told.get("enum")
+        if offered is not None and offered is not KIND_NAMES and value not in offered:
+            raise InvalidInput(
+                f"`{name}` should be one of {', '.join(offered)}.", hint="Call again with another value."
+            )
+        types = {option.get("type") for option in fields[name].get("anyOf", (fields[name],))}
+        is_list = "array" in types and ("string" not in types or str(value).lstrip().startswith("["))
+        request[name] = _as_list(value) if is_list else value
+    return request

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from tacit.app.queries.agent_tools import Caller, MemoryListing
+from pydantic import BaseModel
+
+from tacit.app.caller import Caller
+from tacit.app.queries.agent_tools import MemoryListing
 from tacit.app.queries.session_answers import ContextAnswer
 from tacit.config.settings import ToolSet
 from tacit.errors import NotFound
@@ -30,11 +33,16 @@ from tacit.mcp.texts import (
     with_more,
 )
 from tacit.model.changes import Add, Change, Retire
-from tacit.model.memory import BY_TOOL, Memory, Sensitivity, Speaker
-from tacit.model.scope import Scope
+from tacit.model.memory import Memory
 from tacit.model.signal import SESSION_TOOLS
 from tacit.model.trace import Trace
-from tacit.verbs.get import ABOUT, NAME, get
+from tacit.verbs.answers import Changed, OneMemory
+from tacit.verbs.asking import AnswerT, Verb, ask_verb
+from tacit.verbs.edit import Update, update_memory
+from tacit.verbs.feedback import Feedback, Rated, rate_memory
+from tacit.verbs.forget import Forget, forget_memory
+from tacit.verbs.get import Get, Got, get_memories
+from tacit.verbs.remember import Remember, remember
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -56,7 +64,8 @@ class Tool:
         name: as clients call it.
         title: as people read it.
         about: what an agent reads.
-        takes: model of its arguments.
+        takes: model of its arguments, or the request of the verb that it asks.
+        says: of a verb's request, the fields that are its arguments, and what its schema says of them; None = of none.
         gives: JSON schema of the structured part of its answer.
         answer: what answers; blocking.
         lean: whether it is in the lean set.
@@ -69,9 +78,10 @@ class Tool:
     name: str
     title: str
     about: str
-    takes: type[ask.Arguments]
+    takes: type[BaseModel]
     gives: dict[str, Any]
     answer: Callable[[Engine, Caller, Any], ToolAnswer]
+    says: ask.Says | None = None
     lean: bool = False
     reads: bool = True
     ends: bool = False
@@ -80,7 +90,16 @@ class Tool:
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of its arguments."""
-        return ask.schema_of(self.takes)
+        return ask.schema_of(self.takes, self.says)
+
+
+def _asking(
+    verb: Verb[AnswerT], tell: Callable[[Engine, Caller, Any, AnswerT], ToolAnswer]
+) -> Callable[[Engine, Caller, Any], ToolAnswer]:
+    """What answers for a tool that asks `verb`; `tell` puts the answer into words for a model."""
+    return lambda engine, caller, request: tell(
+        engine, caller, request, ask_verb(verb, engine, caller, request)
+    )
 
 
 def search(engine: Engine, caller: Caller, arguments: ask.Search) -> ToolAnswer:
@@ -119,56 +138,36 @@ def _answer(answer: ContextAnswer) -> ToolAnswer:
     return _found(with_more(answer.block.text, answer.more, MORE_HINT), answer.memories, more=answer.more)
 
 
-def fetch(engine: Engine, caller: Caller, arguments: ask.Get) -> ToolAnswer:
-    """Memories by their ids, whole."""
-    got = get(engine, caller, arguments.ids)
-    return _found(got.text, [fetched.memory for fetched in got.memories])
+def _tell_fetched(engine: Engine, caller: Caller, request: Get, got: Got) -> ToolAnswer:  # noqa: ARG001 - one shape for all
+    found = {memory.id: memory for memory in engine.store.get(got.ids, scope=engine.store.scopes())}
+    return _found(got.text, [found[name] for name in got.ids])
 
 
-def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> ToolAnswer:
-    """Store an agent's statement and say what became of it.
-
-    It is stored at the lowest tier: an agent's word without the user's is unconfirmed, and recalled on demand only. With
-    `user_words` from this project's recent prompts that say the same it counts as the user's, for this project only.
-    """
-    changes = engine.remember(
-        arguments.content,
-        kind=arguments.kind or None,
-        scope=Scope.parse("universal") if arguments.scope == "universal" else None,
-        when=arguments.when or None,
-        cwd=caller.cwd,
-        speaker=Speaker.AGENT,
-        source=BY_TOOL,
-        session=caller.session,
-        files=tuple(arguments.files or ()),
-        user_words=arguments.user_words or "",
-        sensitivity=Sensitivity.parse(arguments.sensitivity) if arguments.sensitivity else None,
-        replaces=tuple(arguments.replaces or ()),
-        headline=arguments.headline or "",
-    )
-    lines = [outcome(change) for change in changes]
-    if not arguments.replaces:
-        ids = [change.memory.id for change in changes if isinstance(change, Add)]
+def _tell_added(engine: Engine, caller: Caller, request: Remember, answer: Changed) -> ToolAnswer:
+    lines = [outcome(change) for change in answer.changes]
+    if not request.replaces:
+        ids = [change.memory.id for change in answer.changes if isinstance(change, Add)]
         lines += [rival_line(memory) for memory in engine.agents.rivals(caller, ids)]
-    return _changed(changes, "\n".join(lines) or "Nothing was stored.")
+    return _changed(answer.changes, "\n".join(lines) or "Nothing was stored.")
+
+
+def _tell_updated(engine: Engine, caller: Caller, request: Update, answer: Changed) -> ToolAnswer:  # noqa: ARG001
+    return _changed(answer.changes, "\n".join(outcome(change) for change in answer.changes))
+
+
+def _tell_forgotten(engine: Engine, caller: Caller, request: Forget, answer: OneMemory) -> ToolAnswer:  # noqa: ARG001
+    retired = Retire(memory_id=answer.memory.id, at_ms=engine.clock.now_ms())
+    return _changed((retired,), f"Forgotten: {memory_line(answer.memory)[2:]}")
+
+
+def _tell_rated(engine: Engine, caller: Caller, request: Feedback, answer: Rated) -> ToolAnswer:  # noqa: ARG001
+    name, verdict = answer.memory.id, "useful" if request.useful else "not useful"
+    text = f"{name} counts as {verdict}." if answer.counted else f"{name} was called {verdict} before."
+    return ToolAnswer(text=text, data={"id": name, "counted": answer.counted})
 
 
 def _changed(changes: Sequence[Change], text: str) -> ToolAnswer:
     return ToolAnswer(text=text, data=say.changes_data(changes, text))
-
-
-def update(engine: Engine, caller: Caller, arguments: ask.Update) -> ToolAnswer:
-    """Change a memory on an agent's word; see `Engine.update`."""
-    changes = engine.update(
-        arguments.id,
-        cwd=caller.cwd,
-        content=arguments.content or None,
-        kind=arguments.kind or None,
-        when=arguments.when or None,
-        user_words=arguments.user_words or "",
-        session=caller.session,
-    )
-    return _changed(changes, "\n".join(outcome(change) for change in changes))
 
 
 def context(engine: Engine, caller: Caller, arguments: ask.Context) -> ToolAnswer:
@@ -257,23 +256,6 @@ def _listed(
     return _found(text, shown, more=listing.more + len(listing.memories) - len(shown))
 
 
-def forget(engine: Engine, caller: Caller, arguments: ask.Forget) -> ToolAnswer:
-    """Retire a memory."""
-    memory = engine.agents.forget(
-        caller, arguments.id, reason=arguments.reason or "", user_words=arguments.user_words or ""
-    )
-    retired = Retire(memory_id=memory.id, at_ms=engine.clock.now_ms())
-    return _changed((retired,), f"Forgotten: {memory_line(memory)[2:]}")
-
-
-def feedback(engine: Engine, caller: Caller, arguments: ask.Feedback) -> ToolAnswer:
-    """Say whether a memory helped."""
-    memory, counted = engine.agents.feedback(caller, arguments.id, useful=arguments.useful)
-    verdict = "useful" if arguments.useful else "not useful"
-    text = f"{memory.id} counts as {verdict}." if counted else f"{memory.id} was called {verdict} before."
-    return ToolAnswer(text=text, data={"id": memory.id, "counted": counted})
-
-
 def why(engine: Engine, caller: Caller, arguments: ask.Why) -> ToolAnswer:
     """What the last recalls handed over and left out, and why."""
     traces = engine.agents.traces(caller, memory=arguments.id or "", limit=arguments.limit)
@@ -319,12 +301,13 @@ TOOLS: tuple[Tool, ...] = (
         always=True,
     ),
     Tool(
-        name=NAME,
+        name="memory_get",
         title="Fetch memories",
-        about=ABOUT,
-        takes=ask.Get,
+        about="Fetch memories whole by the ids before their headlines, several at once: before a step that a headline may change.",
+        takes=Get,
+        says={"ids": {"description": "As before the headlines"}},
         gives=say.MEMORIES,
-        answer=fetch,
+        answer=_asking(get_memories, _tell_fetched),
         lean=True,
         always=True,
     ),
@@ -334,9 +317,39 @@ TOOLS: tuple[Tool, ...] = (
         about="Remember one statement for later sessions, as soon as it is settled: what the user decided, prefers or"
         " corrected, a fix that worked, what a file is for. Without `when` it is found only by its words; without"
         " `user_words` it is your own note, unconfirmed and for this project only. Never secrets, never what the code itself says.",
-        takes=ask.AddOne,
+        takes=Remember,
+        says={
+            "content": {
+                "description": "One durable statement that stands on its own, e.g. 'Migrations are written by hand.'"
+            },
+            "headline": {
+                "description": "Up to 60 characters: 'when SITUATION, COMMAND or ERROR: what to do'"
+            },
+            "kind": {"enum": ask.KIND_NAMES},
+            "when": {
+                **ask.A_LIST,
+                "description": "Coming actions, paths, commands or situations it applies to: 'commit', 'path:*.sql', 'cmd:pytest', 'before a"
+                " release', 'always'",
+            },
+            "scope": {
+                "enum": ["project", "universal"],
+                "default": "project",
+                "description": "universal = all the user's projects",
+            },
+            "files": {"description": "Files it speaks of"},
+            "sensitivity": {
+                "enum": ["project", "session", "restricted"],
+                "description": "session = this session only; restricted = for the user's eyes",
+            },
+            "user_words": {
+                "description": "If the user said it: their words from this conversation, verbatim"
+            },
+            "replaces": {
+                "description": "Ids or words of memories that hold no more. One that says the same stays: give its id or its words as `content`"
+            },
+        },
         gives=say.CHANGES,
-        answer=add,
+        answer=_asking(remember, _tell_added),
         reads=False,
         lean=True,
         always=True,
@@ -346,9 +359,18 @@ TOOLS: tuple[Tool, ...] = (
         title="Correct a memory",
         about="Correct a memory that you were shown; what is left out stays. What the user said is changed only with `user_words`;"
         " otherwise yours ranks first.",
-        takes=ask.Update,
+        takes=Update,
+        says={
+            "id": {"description": "Id, or the ending shown as (id ...)"},
+            "content": {"description": "The whole statement as it should be"},
+            "kind": {},
+            "when": {**ask.A_LIST, "description": "As in memory_add"},
+            "user_words": {
+                "description": "The user's words asking for it, verbatim; needed for what they said"
+            },
+        },
         gives=say.CHANGES,
-        answer=update,
+        answer=_asking(update_memory, _tell_updated),
         reads=False,
         ends=True,
         lean=True,
@@ -357,9 +379,16 @@ TOOLS: tuple[Tool, ...] = (
         name="memory_forget",
         title="Forget a memory",
         about="Stop recalling a memory that is wrong or outdated and has no successor; the user can undo it.",
-        takes=ask.Forget,
+        takes=Forget,
+        says={
+            "id": {"description": "Id, or the ending shown as (id ...)"},
+            "reason": {},
+            "user_words": {
+                "description": "The user's words asking for it, verbatim; needed for what they said"
+            },
+        },
         gives=say.CHANGES,
-        answer=forget,
+        answer=_asking(forget_memory, _tell_forgotten),
         reads=False,
         ends=True,
         lean=True,
@@ -410,9 +439,10 @@ TOOLS: tuple[Tool, ...] = (
         name="memory_feedback",
         title="Rate a memory",
         about="Say whether a memory you were given helped; it ranks higher or lower from then on.",
-        takes=ask.Feedback,
+        takes=Feedback,
+        says={"id": {"description": "Id, or the ending shown as (id ...)"}, "useful": {}},
         gives=say.JUDGED,
-        answer=feedback,
+        answer=_asking(rate_memory, _tell_rated),
         reads=False,
     ),
     Tool(
@@ -450,12 +480,11 @@ def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -
     tool = BY_NAME.get(name)
     if tool is None:
         raise NotFound(f"No tool is called {name!r}.", hint=f"Known: {', '.join(BY_NAME)}.")
-    arguments = ask.checked(tool.takes, cast(dict[str, Any], values))
+    arguments = ask.checked(tool.takes, cast(dict[str, Any], values), tool.says)
     if name in SESSION_TOOLS or not tool.reads:
         caller = engine.agents.in_its_session(caller, name, values.get)
     if tool.reads:
         return tool.answer(engine, caller, arguments)
-    engine.refuse_note(caller.cwd, caller.session)
     with engine.noting_changes() as written:
         answer = tool.answer(engine, caller, arguments)
     if not written:

@@ -25,6 +25,8 @@ from tacit.system.files import is_private, write_whole
 TOKEN_PREFIX = "tacit_"  # noqa: S105 - how each begins
 SPEAKER_KEY = "tacit.speaker"
 """Where the server that let a request in says who speaks; nothing that a client sends gets there."""
+LEFT_OUT = "memories that are restricted or belong to one session are left out"
+"""What the first line of an export says if whoever exports does not prove to be the user. It counts nothing: they may not know how many."""
 HOW_TO_SPEAK = (
     "Do it in an interactive terminal or on the page (`tacit ui`); a script of yours needs TACIT_TOKEN "
     "(`tacit token create`)."

@@ -1,19 +1,24 @@
-"""The table of trust: who may store what, where it may appear, and what it may replace.
+"""The tables of trust: what only the user may do, who may store, change and end what, where it may appear, and what it may replace.
 
-In: trust tiers, kinds, memories, surfaces. Out: decisions with a reason. Pure; never raises for an expected refusal.
+In: verbs, speakers, trust tiers, kinds, memories, surfaces. Out: decisions with a reason. Pure; only functions called `require_...` raise for a
+refusal, and every entry point calls these.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from tacit.errors import InvalidInput
+from tacit.config.settings import Notes
+from tacit.errors import InvalidInput, RefusedByTrust
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.kinds import Kind
-from tacit.model.memory import Memory, MemoryStatus, Sensitivity, TrustTier
+from tacit.model.memory import Memory, MemoryStatus, Sensitivity, Speaker, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeKind
 from tacit.model.trace import DropCause, DropReason
+from tacit.safety.authority import HOW_TO_SPEAK, require
 
 ENDED_STATUSES: tuple[MemoryStatus, ...] = ("superseded", "retired")
 """Of memories that hold no more."""
@@ -28,6 +33,105 @@ _SURFACES: dict[TrustTier, frozenset[Surface]] = {
 
 _OWN_NOTES = frozenset({Surface.START, Surface.COMPACTION, Surface.PROMPT, Surface.ON_DEMAND})
 """Of an agent's own notes, which stand behind what people said and are marked."""
+
+_CHANGE = "change memories"
+_REVIEW = "decide what waits for review"
+_SHARING = "decide which folders share a project"
+_DEVICES = "decide which devices share this memory"
+_TEAM = "decide what is shared with a team, and which team is believed"
+USERS_ALONE: Mapping[str, str] = {
+    **dict.fromkeys(("edit_memory", "replace_memory", "supersede_memory", "merge_memory"), _CHANGE),
+    "undo_change": "take changes back",
+    "purge_memories": "remove memories for good",
+    "import_memories": "import memories",
+    "restore_backup": "replace your store by another one",
+    "import_transcripts": "have past sessions learned from, since they count as your words",
+    "write_up_session": "have sessions sent to a language model",
+    **dict.fromkeys(("decide_review", "decide_reviews"), _REVIEW),
+    **dict.fromkeys(("join_project", "separate_project"), _SHARING),
+    **dict.fromkeys(
+        (
+            "sync",
+            "log_in",
+            "begin_sign_in",
+            "finish_sign_in",
+            "log_out",
+            "invite_device",
+            "revoke_device",
+        ),
+        _DEVICES,
+    ),
+    **dict.fromkeys(
+        (
+            "join_repository_team",
+            "leave_repository_team",
+            "share_in_repository",
+            "unshare_in_repository",
+            "add_team",
+            "join_team",
+            "leave_team",
+            "put_member",
+            "remove_member",
+            "put_team_project",
+            "remove_team_project",
+            "put_service_account",
+            "request_sharing",
+            "decide_share_request",
+            "unshare_memory",
+        ),
+        _TEAM,
+    ),
+}
+"""What only the user may do, in words, by the name of the verb. Any other verb may be asked by anybody."""
+_NO_TRIALS = frozenset({"import_memories"})
+"""Verbs whose trial with `dry_run` is the user's alone as well: it shows what a file holds."""
+NOTING = frozenset({"remember", "update_memory", "forget_memory", "rate_memory"})
+"""Verbs with which an agent notes something; refused where nothing is to be noted."""
+
+
+def require_user(verb: str, speaker: Speaker, *, trial: bool = False) -> None:
+    """Go on only where `speaker` may use `verb`. A trial changes nothing, so that most verbs allow it to anybody.
+
+    Raises:
+        RefusedByTrust: naming what only the user may do, and how.
+    """
+    what = USERS_ALONE.get(verb, "")
+    free = not what or (trial and verb not in _NO_TRIALS)
+    require(authorized=free or speaker is Speaker.USER, what=what)
+
+
+def require_may_change(
+    memory: Memory,
+    what: Literal["end", "change"],
+    *,
+    speaker: Speaker,
+    noting: Notes,
+    quoted: Callable[[], bool],
+) -> None:
+    """Go on only where `speaker` may end or change `memory`.
+
+    Args:
+        memory: what is to end or to change.
+        what: which of the two.
+        speaker: who asks. The user may; for an agent the rest is decided.
+        noting: the setting `capture.notes`: with `review` an agent changes nothing that holds.
+        quoted: whether the agent quotes words of the user that ask for it; asked only where they are needed.
+
+    Raises:
+        RefusedByTrust: if the user reviews notes first, or the user or a teammate said it and the user's words do not ask for it.
+    """
+    if speaker is Speaker.USER:
+        return
+    if memory.status == "active" and noting == "review":
+        raise RefusedByTrust(
+            f"{memory.id} stays as it is: capture.notes is review, so only the user changes what holds.",
+            hint=f"Ask them to run `tacit forget {memory.id}`, or note what holds now with memory_add and `replaces`.",
+        )
+    if memory.provenance.tier >= TrustTier.TEAMMATE and not quoted():
+        raise RefusedByTrust(
+            f"{memory.id} was said by the user or a teammate: an agent may {what} it only with the user's words.",
+            hint=f"Ask them; then call again with their words from this conversation, verbatim, in user_words. For the user: {HOW_TO_SPEAK}",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

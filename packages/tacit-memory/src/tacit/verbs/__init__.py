@@ -1,1 +1,1 @@
-"""What a caller can ask of the memory, a module for each: who may ask, the answer, and the function that the command line, HTTP and MCP call."""
+"""What Tacit does when it is asked: one module for each group of verbs, with requests, answers and functions. The API, MCP, the library and the command line ask these."""

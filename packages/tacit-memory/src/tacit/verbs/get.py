@@ -7,51 +7,61 @@ folder shows. An id that names nothing costs the others nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Annotated
 
+from pydantic import Field
+
+from tacit.app.caller import Caller
 from tacit.app.engine import Engine
-from tacit.app.queries.agent_tools import Caller, FetchedMemory
+from tacit.app.queries.agent_tools import FetchedMemory
 from tacit.errors import InvalidInput
 from tacit.safety.escape import escape_text
-
-NAME = "memory_get"
-MOST_IDS = 20
-"""Memories that one call fetches."""
-ABOUT = "Fetch memories whole by the ids before their headlines, several at once: before a step that a headline may change."
+from tacit.verbs.answers import Shape
+from tacit.verbs.requests import Folder, Request
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Got:
-    """What was fetched, in the order of the ids, and the ids that name no memory that may be seen here."""
+class Get(Request):
+    """Memories by their ids."""
 
-    memories: tuple[FetchedMemory, ...]
-    unknown: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The memories as an agent reads them."""
-        lines = [line for fetched in self.memories for line in _lines(fetched)]
-        if self.unknown:
-            names = ", ".join(escape_text(name) for name in self.unknown)
-            lines.append(f"No memory here has the id {names}. memory_search finds memories by their words.")
-        return "\n".join(lines)
+    cwd: Folder = Field(
+        default="", description="working folder of the agent; without one only universal memories are seen"
+    )
+    ids: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
+        min_length=1,
+        max_length=20,
+        description="ids, or their beginnings or endings, as an index shows them",
+    )
 
 
-def get(engine: Engine, caller: Caller, ids: Sequence[str]) -> Got:
-    """Fetch the memories that `ids` name, and count them as given to the caller's session.
+class Got(Shape):
+    """Memories as an agent reads them, their ids in the same order, and the ids that name no memory that may be seen here."""
+
+    text: str
+    ids: Sequence[str]
+    unknown: Sequence[str]
+
+
+def get_memories(engine: Engine, caller: Caller, request: Get) -> Got:
+    """Fetch memories whole by their ids, as an agent does with `memory_get`.
+
+    Each comes with since when it holds, who said it, what it replaced, and what is near. It counts as given to the session at work
+    in the folder, and as used.
 
     Raises:
-        InvalidInput: if no id is given, or more than `MOST_IDS`.
+        InvalidInput: no id is given.
     """
-    names = tuple(dict.fromkeys(name.strip() for name in ids if name.strip()))
+    names = tuple(dict.fromkeys(name.strip() for name in request.ids if name.strip()))
     if not names:
         raise InvalidInput("No memory was named.", hint="Give the ids that stand before the headlines.")
-    if len(names) > MOST_IDS:
-        raise InvalidInput(
-            f"{len(names)} ids were given; {MOST_IDS} are the most.", hint="Fetch what the next step needs."
-        )
-    fetched, unknown = engine.agents.fetch(caller, names)
-    return Got(memories=fetched, unknown=unknown)
+    fetched, unknown = engine.agents.fetch(
+        replace(caller, by_tool=True, cwd=request.cwd or caller.cwd), names
+    )
+    lines = [line for one in fetched for line in _lines(one)]
+    if unknown:
+        missing = ", ".join(escape_text(name) for name in unknown)
+        lines.append(f"No memory here has the id {missing}. memory_search finds memories by their words.")
+    return Got(text="\n".join(lines), ids=tuple(one.memory.id for one in fetched), unknown=unknown)
 
 
 def _lines(fetched: FetchedMemory) -> list[str]:

@@ -7,7 +7,6 @@ from threading import Event
 import pytest
 from jsonschema import Draft202012Validator
 
-from tacit.api.cursors import to_cursor
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.openapi import openapi_document
 from tacit.app.wiring import open_engine
@@ -16,6 +15,7 @@ from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL
 from tacit.providers.embedding import FakeEmbedder
 from tacit.recall.spaces import SPACES
+from tacit.verbs.cursors import to_cursor
 from user_voice import client_of
 
 pytestmark = pytest.mark.timeout(30)
@@ -174,7 +174,7 @@ def test_nobody_overwrites_what_they_have_not_seen(client, shop):
 def test_a_use_changes_no_tag(client, engine, shop):
     name = shop[1][0]
     before = ask(client, "GET", f"/v1/memories/{name}")["memory"]
-    engine.feedback(name, useful=True)
+    engine.memories.feedback(engine.show(name), useful=True)
     after = ask(client, "GET", f"/v1/memories/{name}")["memory"]
     assert (after["use_count"], after["etag"]) == (before["use_count"] + 1, before["etag"])
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.api.cursors import part_of, to_cursor
 from tacit.api.endpoints import ENDPOINTS
-from tacit.api.requests import Page
 from tacit.errors import InvalidInput
+from tacit.verbs.cursors import part_of, to_cursor
+from tacit.verbs.requests import Page
 
 BOUNDED = {
     "list_kinds", "list_spaces", "list_jobs", "list_backups", "list_setting_differences", "list_teams",

@@ -60,7 +60,7 @@ def test_the_page_of_the_api_is_current():
     for endpoint in ENDPOINTS:
         assert f"`{endpoint.method} {endpoint.path}`" in page
         for name, value in endpoint.request.model_fields.items():
-            assert f"| `{name}`" in page
+            assert f"| `{name}`" in page or name in endpoint.in_path
             assert value.description or name == "session", f"{endpoint.path}: `{name}` has no description"
 
 

@@ -8,6 +8,7 @@ import threading
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from starlette.applications import Starlette
@@ -15,7 +16,6 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from samples import memory_named
-from tacit.api import requests as ask
 from tacit.api.endpoints import ENDPOINTS, MAX_BODY_BYTES
 from tacit.api.routes import build_routes
 from tacit.app.values import EngineStatus, Recalled
@@ -33,6 +33,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Drop, DropCause, DropReason, StageRecord, Trace
 from tacit.ports.store import StoreStats
+from tacit.verbs import requests as ask
 from user_voice import client_of, spoken_by
 
 FOLDER = "/work/project"
@@ -55,7 +56,7 @@ TRACE = Trace(
 class ListEngine:
     """An engine that keeps memories in a list and writes down how it was called."""
 
-    memories: list[Memory] = field(default_factory=list)
+    stored: list[Memory] = field(default_factory=list)
     calls: list[tuple[str, dict]] = field(default_factory=list)
     raises: BaseException | None = None
     changes: tuple | None = None
@@ -68,14 +69,15 @@ class ListEngine:
             raise self.raises
 
     def noting_changes(self):
-        return nullcontext(["chg_1"])
+        nothing = self.changes is not None and all(isinstance(change, Skip) for change in self.changes)
+        return nullcontext([] if nothing else ["chg_1"])
 
     def remember(self, content, **how):
         self._called("remember", content=content, **how)
         if self.changes is not None:
             return self.changes
-        self.memories.append(memory(len(self.memories) + 1, content=content, kind=how["kind"] or "fact"))
-        return (Add(memory=self.memories[-1]),)
+        self.stored.append(memory(len(self.stored) + 1, content=content, kind=how["kind"] or "fact"))
+        return (Add(memory=self.stored[-1]),)
 
     def recall(self, text, **how):
         self._called("recall", text=text, **how)
@@ -85,7 +87,7 @@ class ListEngine:
                 text=m.content,
                 tokens=3,
             )
-            for m in self.memories
+            for m in self.stored
         )
         block = Block(surface=how["surface"], text="<memory>", tokens=9, memory_ids=("mem_0001",))
         return Recalled(
@@ -109,37 +111,54 @@ class ListEngine:
         return self
 
     def count(self, where, *, scope):
-        return len(self.memories)
+        return len(self.stored)
 
     def list_memories(self, where, *, scope=None, limit=50, offset=0):
         self._called("list", where=where, scope=scope, limit=limit, offset=offset)
-        return tuple(self.memories[offset : offset + limit])
+        return tuple(self.stored[offset : offset + limit])
 
-    def visible_to(self, speaker, memories):
-        return tuple(memories)
+    @property
+    def memories(self):
+        return self
+
+    @property
+    def agents(self):
+        return self
+
+    @property
+    def store(self):
+        return self
+
+    def visibility(self, speaker):
+        return SimpleNamespace(memories=tuple)
+
+    def scopes(self):
+        return ScopeFilter.of(UNIVERSAL)
+
+    def require_may_change(self, caller, memory, what, *, user_words):
+        self._called("require", what=what, user_words=user_words)
 
     def show(self, id_or_prefix, *, speaker=None):
         self._called("show", id=id_or_prefix)
-        found = [m for m in self.memories if m.id.startswith(id_or_prefix)]
+        found = [m for m in self.stored if m.id.startswith(id_or_prefix)]
         if len(found) != 1:
             raise NotFound(
                 f"{len(found)} memories begin with {id_or_prefix!r}.", hint="`tacit list` shows the ids."
             )
         return found[0]
 
-    def history(self, id_or_prefix, *, speaker=None):
-        return (replace(self.show(id_or_prefix), content="Older."), self.show(id_or_prefix))
+    def history(self, memory_id, *, scope):
+        return (replace(self.show(memory_id), content="Older."), self.show(memory_id))
 
-    def edit(self, id_or_prefix, **how):
-        self._called("edit", id=id_or_prefix, **how)
-        return replace(self.show(id_or_prefix), content=how["content"] or "Statement.")
+    def edit(self, memory, **how):
+        self._called("edit", id=memory.id, **how)
+        return replace(memory, content=how["content"] or "Statement.")
 
-    def forget(self, id_or_prefix, *, reason="forgotten", speaker=Speaker.AGENT):
-        self._called("forget", id=id_or_prefix, reason=reason, speaker=speaker)
-        return replace(self.show(id_or_prefix), status="retired")
+    def retire(self, memory, *, reason):
+        self._called("retire", id=memory.id, reason=reason.detail)
 
-    def feedback(self, memory_id, *, useful):
-        self._called("feedback", id=memory_id, useful=useful)
+    def feedback(self, memory, *, useful):
+        self._called("feedback", id=memory.id, useful=useful)
 
     def why(self, **how):
         self._called("why", **how)
@@ -186,7 +205,7 @@ class ListEngine:
 
 @pytest.fixture
 def engine() -> ListEngine:
-    return ListEngine(memories=[memory(n) for n in range(1, 4)])
+    return ListEngine(stored=[memory(n) for n in range(1, 4)])
 
 
 @pytest.fixture
@@ -231,7 +250,7 @@ def test_remember_hands_everything_on(client, engine):
 def test_the_scope_of_a_folder_is_asked_of_the_engine(client, engine):
     for body in ({"scope": "project", "cwd": FOLDER}, {"content": "Use uv."}):
         client.patch("/v1/memories/mem_0001", json=body)
-    assert engine.calls[0] == ("scope_called", {"name": "project", "cwd": FOLDER})
+    assert ("scope_called", {"name": "project", "cwd": FOLDER}) in engine.calls
     scopes = [how["scope"] for name, how in engine.calls if name == "edit"]
     assert scopes == [Scope.parse("project:shop"), None]
     problem(client.patch("/v1/memories/mem_1", json={"cwd": FOLDER}), 422, "invalid_input")
@@ -326,8 +345,8 @@ def test_one_memory_its_history_change_and_end(client, engine):
     how = next(how for name, how in engine.calls if name == "edit")
     assert (how["pinned"], how["importance"], how["scope"]) == (False, None, UNIVERSAL)
     gone = client.delete("/v1/memories/mem_0002", params={"reason": "wrong"})
-    assert gone.json()["memory"]["status"] == "retired"
-    assert ("forget", {"id": "mem_0002", "reason": "wrong", "speaker": Speaker.USER}) in engine.calls
+    assert gone.json()["memory"]["id"] == "mem_0002"
+    assert engine.calls[-1] == ("retire", {"id": "mem_0002", "reason": "wrong"})
 
 
 def test_feedback_has_no_content(client, engine):
@@ -546,13 +565,13 @@ def test_an_unexpected_error_shows_nothing_of_what_was_said(client, engine, capl
 
 
 def test_a_memory_with_a_lone_surrogate_or_a_nul_can_be_shown(client, engine):
-    engine.memories = [memory(1, content="broken \ud800 and \x00 here")]
+    engine.stored = [memory(1, content="broken \ud800 and \x00 here")]
     assert client.get("/v1/memories/mem_0001").json()["memory"]["content"] == "broken \ud800 and \x00 here"
 
 
 def test_a_value_that_is_no_json_is_an_internal_error(client, engine):
-    engine.memories = [memory(1)]
-    object.__setattr__(engine.memories[0], "importance", float("nan"))
+    engine.stored = [memory(1)]
+    object.__setattr__(engine.stored[0], "importance", float("nan"))
     problem(client.get("/v1/memories/mem_0001"), 500, "internal")
 
 

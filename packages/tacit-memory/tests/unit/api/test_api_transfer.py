@@ -10,10 +10,10 @@ from contextlib import closing
 
 import pytest
 
-from tacit.api.requests import MAX_CONTENT_CHARS
-from tacit.api.transfer import MAX_IMPORT_BYTES
 from tacit.errors import InvalidInput
 from tacit.model.memory import Speaker
+from tacit.verbs.requests import MAX_CONTENT_CHARS
+from tacit.verbs.transfer import MAX_IMPORT_BYTES
 from user_voice import client_of
 
 SECRET_FREE = "Amounts are integer cents."
@@ -158,7 +158,7 @@ def test_a_database_is_sent_as_base64(client, tmp_path):
 def test_a_running_import_is_listed_among_the_jobs(client, engine, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "tacit.api.transfer.wait_for_pending_answers",
+        "tacit.verbs.transfer.wait_for_pending_answers",
         lambda: seen.extend(client.get("/v1/jobs").json()["jobs"]),
     )
     statements = [{"id": f"n{n}", "memory": f"Team {n} ships on day {n} of the month"} for n in range(20)]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-from contextlib import closing
 
 import pytest
 
 from samples import NOW_MS
-from tacit.app.library.engine_access import Question, open_in_process
 from tacit.app.wiring import open_engine
 from tacit.config.preset_files import preset_names
-from tacit.model.memory import Speaker
+from tacit.library.tacit import Tacit
 from tacit.model.session import SessionKey
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
@@ -116,10 +114,10 @@ def test_a_budget_can_be_given_for_one_question(make_engine):
 
 
 def test_the_library_takes_a_budget_and_gives_dates(tmp_path):
-    with closing(open_in_process(tmp_path, {"embedder": {"provider": "fake"}}, lambda _: None)) as way:
-        fill(way.engine, 60)
-        small = way.recall(Question(text=QUESTION, budget_tokens=300))
-        large = way.recall(Question(text=QUESTION, budget_tokens=3_000))
+    with Tacit.open(tmp_path, settings={"embedder": {"provider": "fake"}}, cwd="") as memory:
+        fill(memory.engine, 60)
+        small = memory.recall(QUESTION, budget_tokens=300)
+        large = memory.recall(QUESTION, budget_tokens=3_000)
     assert len(small.memories) < len(large.memories)
     assert all(found.valid_from_ms > 0 and found.valid_to_ms is None for found in large.memories)
 
@@ -166,7 +164,7 @@ def test_what_replaced_it_leads_to_it(make_engine, clock):
 def test_what_somebody_forgot_is_not_the_past(make_engine):
     engine = make_engine()
     (one,) = engine.remember("Text messages are sent through Twilio.", kind="decision")
-    engine.forget(one.memory.id, speaker=Speaker.USER)
+    engine.memories.retire(one.memory)
     assert engine.recall(PAST).block.empty
 
 

@@ -183,7 +183,7 @@ def test_nothing_that_may_not_leave_is_on_the_list(open_day) -> None:
     day.remember("For this session only.", sensitivity=Sensitivity.SESSION, session=KEY)
     day.engine.remember("Another project's rule.", kind="decision", cwd="/tmp")
     gone = day.remember("Carts are kept for a day.")
-    day.engine.forget(gone)
+    day.engine.memories.retire(day.engine.show(gone))
     day.prompt("Build the exporter.")
     day.stop()
     (request,) = day.pause.requests
@@ -250,7 +250,9 @@ def test_a_memory_that_was_changed_meanwhile_is_not_armed_any_more(open_day) -> 
     day.prompt("Build the exporter.")
     day.stop()
     day.clock.advance(1000)
-    day.engine.edit(day.far, content="Refunds go through the shop again, as before.")
+    day.engine.memories.edit(
+        day.engine.show(day.far), content="Refunds go through the shop again, as before."
+    )
     assert "Refunds" not in day.prompt()
 
 
@@ -348,7 +350,7 @@ def test_nothing_is_sent_for_a_muted_session_a_subagent_or_an_empty_store(open_d
     day.hook("SubagentStop", agent_id="a1", agent_type="general", last_assistant_message="Done.")
     day.engine.anticipation.flush()
     for name in (day.far, day.other):
-        day.engine.forget(name)
+        day.engine.memories.retire(day.engine.show(name))
     day.stop("Done again.")
     assert day.pause.requests == []
 

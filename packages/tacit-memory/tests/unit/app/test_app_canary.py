@@ -13,6 +13,7 @@ import pytest
 from agent import injected, send
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidInput, RefusedByRedaction, TacitError
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Edit
 from tacit.model.memory import TrustTier
 from tacit.model.pack import Surface
@@ -61,10 +62,12 @@ def everything_said(engine, place):
             engine.remember(**({"content": f"{RULE} {len(more)}{min(more)}", "cwd": str(place)} | more))
     (memory, *_) = engine.list_memories(MemoryFilter())
     with contextlib.suppress(RefusedByRedaction):
-        engine.edit(memory.id, content=f"Deploy with {SECRET}.")
+        engine.memories.edit(engine.show(memory.id), content=f"Deploy with {SECRET}.")
     with contextlib.suppress(RefusedByRedaction):
-        engine.edit(memory.id, when=f"cmd:{SECRET}")
-    engine.forget(memory.id, reason=f"leaked {SECRET}")
+        engine.memories.edit(engine.show(memory.id), when=f"cmd:{SECRET}")
+    engine.memories.retire(
+        engine.show(memory.id), reason=ChangeReason(cause=ChangeCause.FORGOTTEN, detail=f"leaked {SECRET}")
+    )
     engine.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
     engine.prerender()
     engine.flush()
@@ -99,7 +102,7 @@ def put_raw(engine, content):
     """A memory as an older version may have stored it: never redacted."""
     (memory,) = engine.list_memories(MemoryFilter())
     raw = replace(memory, content=content)
-    engine._store.apply(
+    engine.store.apply(
         [Edit(memory=raw)], vectors=FakeEmbedder().embed([content]), identity=FakeEmbedder().identity
     )
 
@@ -155,14 +158,17 @@ def test_an_edit_is_held_to_what_a_new_memory_is(engine, place):
     engine.remember(RULE, cwd=str(place))
     (memory,) = engine.list_memories(MemoryFilter())
     with pytest.raises(RefusedByRedaction):
-        engine.edit(memory.id, content=f"Deploy with {SECRET}.")
+        engine.memories.edit(engine.show(memory.id), content=f"Deploy with {SECRET}.")
     with pytest.raises(InvalidInput, match="2,000"):
-        engine.edit(memory.id, content="word " * 1000)
+        engine.memories.edit(engine.show(memory.id), content="word " * 1000)
     with pytest.raises(InvalidInput, match="empty"):
-        engine.edit(memory.id, content=" \0 ")
+        engine.memories.edit(engine.show(memory.id), content=" \0 ")
     assert engine.show(memory.id).content == RULE
-    engine.forget(memory.id)
-    for change in (lambda: engine.edit(memory.id, pinned=True), lambda: engine.forget(memory.id)):
+    engine.memories.retire(engine.show(memory.id))
+    for change in (
+        lambda: engine.memories.edit(engine.show(memory.id), pinned=True),
+        lambda: engine.memories.retire(engine.show(memory.id)),
+    ):
         with pytest.raises(InvalidInput, match=f"{memory.id} is retired"):
             change()
 

@@ -205,11 +205,13 @@ def test_a_permission_that_the_user_never_gave_waits(engine, place):
 def test_editing_confirms_and_forgetting_silences(engine, place):
     engine.remember("Always deploy on Mondays.", cwd=str(place), speaker=Speaker.AGENT, source="mcp")
     (held,) = engine.list_memories(MemoryFilter())
-    engine.edit(held.id, content="Deploy on Mondays only.")
+    engine.memories.edit(engine.show(held.id), content="Deploy on Mondays only.")
     assert "Deploy on Mondays only." in Agent(engine, place).start()
-    engine.forget(held.id[:12])
+    engine.memories.retire(engine.show(held.id[:12]))
     assert Agent(engine, place, "s2").start() == ""
-    assert [m.status for m in engine.history(held.id)][-1] == "retired"
+    assert [m.status for m in engine.store.history(engine.show(held.id).id, scope=engine.store.scopes())][
+        -1
+    ] == "retired"
 
 
 def test_wrong_input_names_what_is_wrong(engine, place):
@@ -253,7 +255,7 @@ def test_a_transcript_whose_capture_failed_is_tried_again_after_ever_longer_paus
 
     def attempts():
         engine.flush()
-        return [handover.attempts for handover in engine._store.pending_handovers(limit=5)]
+        return [handover.attempts for handover in engine.store.pending_handovers(limit=5)]
 
     agent = Agent(engine, place, transcript_path=str(tmp_path / "t.jsonl"))
     agent.end()
@@ -278,7 +280,7 @@ def test_a_transcript_does_not_wait_for_the_pause_of_one_that_failed_before_it(
 
     def attempts():
         engine.flush()
-        return [handover.attempts for handover in engine._store.pending_handovers(limit=5)]
+        return [handover.attempts for handover in engine.store.pending_handovers(limit=5)]
 
     def end_session(name):
         Agent(engine, place, name, transcript_path=str(tmp_path / "none.jsonl")).end()

@@ -106,8 +106,8 @@ def test_a_silent_prompt_leaves_it_for_the_next_block(engine, agent, place):
 def test_what_changed_says_what_it_says_now_and_what_ended_until_when_it_held(engine, agent, place):
     agent.start()
     changed, ended = stored(engine, "harbor"), stored(engine, "vault")
-    engine.edit(changed.id, content=LONG.format("barrier", "customs", "harbor"))
-    engine.forget(ended.id)
+    engine.memories.edit(engine.show(changed.id), content=LONG.format("barrier", "customs", "harbor"))
+    engine.memories.retire(engine.show(ended.id))
     engine.remember(RULE, cwd=str(place), when="commit")
     told = agent.prompt(COMMIT)
     assert f"{changed.id[-4:]} The barrier of the warehouse" in told

@@ -47,7 +47,7 @@ def test_what_a_program_without_authority_states_waits(engine):
 
 def test_a_program_does_not_end_what_the_user_made_their_own(engine):
     item = engine.items.put(ANA, "food", {"text": NO_MEAT}, text=NO_MEAT, speaker=Speaker.AGENT)
-    engine.edit(item.memory_id, importance=0.9)
+    engine.memories.edit(engine.show(item.memory_id), importance=0.9)
     engine.items.delete(ANA, "food", speaker=Speaker.AGENT)
     assert engine.items.get(ANA, "food") is None
     assert set(statements(engine)) == {NO_MEAT}

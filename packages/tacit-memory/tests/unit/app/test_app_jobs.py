@@ -130,13 +130,13 @@ def test_a_backup_and_a_rescan_tell_how_far_they_are(make_engine: Callable, tmp_
         engine.remember(f"The module {number} keeps {'its state and ' * 120} more.", cwd=str(tmp_path))
     engine.flush()
     backup: list[tuple[int, int]] = []
-    assert engine._store.backup(
+    assert engine.store.backup(
         tmp_path / "copy.db", progress=lambda done, whole: backup.append((done, whole))
     )
     assert backup[-1][0] == backup[-1][1] > 1
     told: list[tuple[int, int]] = []
     report = rescan(
-        engine._store, engine.home, lambda text, _scope: text, dry_run=True,
+        engine.store, engine.home, lambda text, _scope: text, dry_run=True,
         progress=lambda done, whole: told.append((done, whole)),
     )  # fmt: skip
     assert report.clean

@@ -122,9 +122,9 @@ def test_a_removed_kind_can_be_listed_edited_and_given_another_kind(opened, plac
     (memory,) = listed(engine, place)
     with pytest.raises(UnknownKind, match="runbook"):
         engine.remember("Another step of the billing runbook.", cwd=place, kind="runbook")
-    engine.edit(memory.id, content=f"{STEP} Then check the dashboard.")
+    engine.memories.edit(engine.show(memory.id), content=f"{STEP} Then check the dashboard.")
     assert listed(engine, place)[0].kind == "runbook"
-    engine.edit(memory.id, kind="guideline")
+    engine.memories.edit(engine.show(memory.id), kind="guideline")
     assert listed(engine, place)[0].kind == "guideline"
     assert not any("runbook" in text for text in engine.status().warnings)
 

@@ -15,13 +15,12 @@ import pytest
 
 from loopback import DaemonSocket
 from tacit import InjectionFailed, InjectionResult, Tacit
-from tacit.app.library.conversation import Conversation, block_slots
-from tacit.app.library.engine_access import Question
-from tacit.app.library.message_formats import ROLE_CONTENT
-from tacit.app.library.over_socket import DaemonEngine
-from tacit.app.library.tacit import Background
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
+from tacit.library.conversation import Conversation, block_slots
+from tacit.library.message_formats import ROLE_CONTENT
+from tacit.library.over_socket import DaemonEngine
+from tacit.library.tacit import Background
 from tacit.ports.store import MemoryFilter
 
 RULE = "Run make lint before every commit."
@@ -249,7 +248,7 @@ def test_a_daemon_that_hangs_is_waited_for_no_longer_than_asked(tmp_path: Path) 
         assert (found.reason, found.result) == ("timeout", InjectionResult())
         assert len(heard) == 1
         with pytest.raises(DaemonUnavailable, match="TimeoutError"):
-            way.recall(Question(text="anything"))
+            way.ask("POST", "/v1/recall", {"text": "anything"})
 
 
 def test_nothing_is_sent_to_a_socket_that_others_may_have_made(tmp_path: Path) -> None:
@@ -264,7 +263,7 @@ def test_nothing_is_sent_to_a_socket_that_others_may_have_made(tmp_path: Path) -
     assert found.reason == "store"
     assert [str(error).count("open to others") for error in heard] == [1, 1]
     with pytest.raises(DaemonUnavailable, match="open to others"):
-        way.recall(Question(text="anything"))
+        way.ask("POST", "/v1/recall", {"text": "anything"})
 
 
 def test_a_message_that_went_out_bare_stays_bare() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from tacit.app.library.tacit import DaemonFailureLog, Tacit
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable
+from tacit.library.tacit import DaemonFailureLog, Tacit
 
 
 def test_without_a_daemon_the_log_says_so_once_and_what_to_do(tmp_path, caplog):

@@ -145,7 +145,7 @@ def test_an_export_has_everything_or_what_a_folder_sees(opened: Open, tmp_path: 
     assert "cents" in json.dumps(lines)
     assert "cents" not in memory.export("markdown", cwd=None)
     assert "Invoices" in memory.export("markdown", cwd=None)
-    with pytest.raises(InvalidInput, match="no format"):
+    with pytest.raises(InvalidInput, match="expected 'jsonl' or 'markdown'"):
         memory.export("xml")
 
 

@@ -6,8 +6,8 @@ import inspect
 from pathlib import Path
 
 import tacit
-from tacit.app.library.bridge import AsyncTacit
-from tacit.app.library.reference import CLASSES, FUNCTIONS, render
+from tacit.library.bridge import AsyncTacit
+from tacit.library.reference import CLASSES, FUNCTIONS, render
 
 ROOT = Path(__file__).parents[5]
 
@@ -22,7 +22,7 @@ def public_methods(kind: type) -> dict[str, object]:
 
 def test_the_page_is_current() -> None:
     page = (ROOT / "docs/reference/library.md").read_text("utf-8")
-    assert page == render(), "run: python -m tacit.app.library.reference > docs/reference/library.md"
+    assert page == render(), "run: python -m tacit.library.reference > docs/reference/library.md"
 
 
 def test_every_public_name_is_on_the_page() -> None:

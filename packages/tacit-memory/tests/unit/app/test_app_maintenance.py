@@ -23,22 +23,22 @@ def test_a_year_later_only_what_was_stated_is_left(engine, clock, tmp_path):
         TrustTier.ASSISTANT, engine, "The build was red on Monday.", kind="observation", cwd=str(tmp_path)
     )
     engine.remember("The shop is written in Go.", kind="fact", cwd=str(tmp_path))
-    (scope,) = engine._store.scopes().scopes
+    (scope,) = engine.store.scopes().scopes
     waiting = Failure(command="make", error="e", signature="make | e", turn=1, at_ms=NOW_MS)
-    PENDING.write(engine._store, (Pending(session="h/s", failure=waiting),), scope)
+    PENDING.write(engine.store, (Pending(session="h/s", failure=waiting),), scope)
     early = engine.maintenance.upkeep()
     assert (early.tended.faded, early.pending) == (0, 0)
     clock.advance(365 * DAY_MS)
     done = engine.maintenance.upkeep()
     assert (done.tended.faded, done.pending) == (1, 1)
-    assert PENDING.read(engine._store, scope) == ()
+    assert PENDING.read(engine.store, scope) == ()
     left = {memory.content for memory in engine.list_memories(MemoryFilter())}
     assert left == {"Run `make lint` before every commit.", "The shop is written in Go."}
-    before, change = engine.list_memories(MemoryFilter(statuses=None)), engine._store.change()
+    before, change = engine.list_memories(MemoryFilter(statuses=None)), engine.store.change()
     again = engine.maintenance.upkeep()
     assert (again.tended, again.pending, again.records.traces) == (type(again.tended)(), 0, 0)
     assert engine.list_memories(MemoryFilter(statuses=None)) == before
-    assert engine._store.change() == change
+    assert engine.store.change() == change
     assert engine.check() == ()
 
 

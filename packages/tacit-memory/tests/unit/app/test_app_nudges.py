@@ -184,7 +184,7 @@ def rivals(day, weight):
         session = SessionKey(host="claude-code", session_id=f"said-{number}")
         (change,) = day.engine.remember(text, kind="decision", cwd=str(day.project), session=session)
         ids.append(change.memory.id)
-    store = day.engine._store
+    store = day.engine.store
     store.apply(
         (), relations=[Relation(source_id=ids[1], target_id=ids[0], type="contradicts", weight=weight)]
     )

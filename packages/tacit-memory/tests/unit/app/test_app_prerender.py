@@ -71,9 +71,9 @@ def test_what_was_changed_is_in_no_block_any_more(make_engine, place, change):
     engine.prerender()
     (memory,) = engine.list_memories(MemoryFilter())
     if change == "forget":
-        engine.forget(memory.id)
+        engine.memories.retire(engine.show(memory.id))
     else:
-        engine.edit(memory.id, content="Run `make check` before every commit.")
+        engine.memories.edit(engine.show(memory.id), content="Run `make check` before every commit.")
     assert "make lint" not in blocks(engine)
     assert engine.starts_stale
     engine.prerender()

@@ -30,7 +30,7 @@ def rows(home, sql):
 def fill(engine, place, tmp_path):
     """A memory that was edited, handed over, backed up, exported; and one beside it."""
     first = engine.remember(FIRST, cwd=str(place))[0].memory
-    engine.edit(first.id, content=LATER)
+    engine.memories.edit(engine.show(first.id), content=LATER)
     kept = engine.remember(OTHER, cwd=str(place), when="release")[0].memory
     send(engine, place, "SessionStart", source="startup")
     send(engine, place, "UserPromptSubmit", prompt=PROMPT)
@@ -151,7 +151,7 @@ def test_common_words_of_a_source_stay_where_others_say_them(engine, home, place
     done = purging.purge(purging.named([one.id for one in commands]), dry_run=False)
     assert done.alike == ()
     assert engine.show(kept.id) == kept
-    (trace,) = [one for one in engine._store.list_traces() if "Look" in one.text]
+    (trace,) = [one for one in engine.store.list_traces() if "Look" in one.text]
     assert said in trace.text
 
 

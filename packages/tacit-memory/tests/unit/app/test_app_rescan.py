@@ -53,7 +53,7 @@ def fill(home, place, tmp_path):
             f"Ask the {DESK} desk before every release.", cwd=str(place), when=f"release, cmd:{DESK}"
         )
         edited = engine.remember(f"The {DESK} desk is closed on Fridays.", cwd=str(place))[0].memory
-        engine.edit(edited.id, content="The desk is closed on Fridays.")
+        engine.memories.edit(engine.show(edited.id), content="The desk is closed on Fridays.")
         kept = engine.remember(RULE, cwd=str(place), when="commit")[0].memory
         send(engine, place, "SessionStart", source="startup")
         send(engine, place, "UserPromptSubmit", prompt=f"release with {TOKEN}, tell {DESK}")
@@ -99,10 +99,10 @@ def test_folders_that_a_home_needs_are_not_shortened(home, place, tmp_path):
     fill(home, place, tmp_path)
     with opened(home) as engine:
         engine.init_project(str(place))
-        projects = engine._store.projects()
+        projects = engine.store.projects()
         engine.rescan(dry_run=False)
-        assert engine._store.projects() == projects
-        assert engine._store.get_value(f"init:{projects[0].id}") == str(place)
+        assert engine.store.projects() == projects
+        assert engine.store.get_value(f"init:{projects[0].id}") == str(place)
 
 
 def test_a_copy_that_is_gone_or_damaged_is_said(home, place, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent import Agent
-from tacit.app.queries.agent_tools import Caller
+from tacit.app.caller import Caller
 from tacit.recall.render import INDEX_OPENING
 from tacit.session.family import AGENT_MARK
 from unit.app.test_app_engine import quiet

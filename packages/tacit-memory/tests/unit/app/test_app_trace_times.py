@@ -105,6 +105,6 @@ def test_a_row_of_a_forgotten_memory_keeps_its_numbers(engine, hook):
     remember_rules(engine, 40)
     hook("SessionStart", source="startup")
     last = newest(engine, Surface.START).candidates[-1]
-    engine.forget(last.memory_id)
+    engine.memories.retire(engine.show(last.memory_id))
     again = next(one for one in newest(engine, Surface.START).candidates if one.memory_id == last.memory_id)
     assert again.relevance == last.relevance

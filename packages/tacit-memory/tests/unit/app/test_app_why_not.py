@@ -149,7 +149,7 @@ def test_another_project_and_the_review_queue_hide_a_memory(engine, place, rule,
 
 
 def test_a_memory_that_ended_names_its_successor(engine, place, rule):
-    (change,) = engine.admin.supersede(
+    (change,) = engine.memories.supersede(
         engine.show(rule), "pytest is run with -q.", kind=None, when=None, scope=None
     )
     answer = engine.why_not(rule, asked(place))
@@ -159,7 +159,7 @@ def test_a_memory_that_ended_names_its_successor(engine, place, rule):
 
 
 def test_an_agent_learns_nothing_of_what_is_hidden_from_it(engine, place, rule):
-    engine.edit(rule, sensitivity=Sensitivity.RESTRICTED)
+    engine.memories.edit(engine.show(rule), sensitivity=Sensitivity.RESTRICTED)
     with pytest.raises(NotFound):
         engine.why_not(rule, asked(place), speaker=Speaker.AGENT)
     answer = engine.why_not(rule, asked(place))
@@ -170,7 +170,7 @@ def test_an_agent_is_not_told_of_which_hidden_memory_it_is_a_copy(engine, place,
     twin = replace(
         engine.show(rule), id="mem_1k742sg00twin", content="pytest is run with -x first, then whole!"
     )
-    engine._store.apply([Add(memory=twin)])
+    engine.store.apply([Add(memory=twin)])
     call(engine, place, 1)
     engine.flush()
     (trace,) = engine.why(session="plain/s", limit=1)
@@ -178,18 +178,18 @@ def test_an_agent_is_not_told_of_which_hidden_memory_it_is_a_copy(engine, place,
     other = ({twin.id, rule} - {given}).pop()
     recorded = RecallAsked(trace_id=trace.id)
     assert engine.why_not(other, recorded).recorded.why.detail == given
-    engine.edit(given, sensitivity=Sensitivity.RESTRICTED)
+    engine.memories.edit(engine.show(given), sensitivity=Sensitivity.RESTRICTED)
     told = engine.why_not(other, recorded, speaker=Speaker.AGENT)
     assert told.recorded.why.detail == "another memory"
 
 
 def test_a_scope_with_too_many_memories_is_not_copied(engine, place, rule, tmp_path):
-    store = engine._store
+    store = engine.store
     scope = engine.show(rule).scope
     store.apply(
         [Add(memory=sample(f"Fact {n} of many.", id=f"mem_{n:04}", scope=scope)) for n in range(3001)]
     )
-    engine.edit(rule, sensitivity=Sensitivity.RESTRICTED)
+    engine.memories.edit(engine.show(rule), sensitivity=Sensitivity.RESTRICTED)
     answer = engine.why_not(rule, asked(place))
     assert answer.untried
     assert answer.remedies == ()

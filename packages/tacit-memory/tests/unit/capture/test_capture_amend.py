@@ -80,7 +80,7 @@ def test_what_is_forgotten_is_not_told_with_the_story_of_a_session(engine):
             Add(memory=digest(f"impl: Add it\ndec: {REDIS}")),
         ]
     )
-    engine.forget("mem_r")
+    engine.memories.retire(engine.show("mem_r"))
     held = engine.list_memories(MemoryFilter(), scope=ScopeFilter.of(PROJECT))
     assert [one.content for one in held] == ["impl: Add it"]
     engine.review.undo("mem_r")

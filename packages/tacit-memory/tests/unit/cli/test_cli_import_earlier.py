@@ -75,4 +75,6 @@ def test_the_memories_are_listed_searched_and_recalled(imported):
     assert engine.status().store.vectors_missing == 0
     port = "The orders service listens on port 9000."
     (memory,) = [each for each in found.values() if each["content"] == port]
-    assert len(engine.history(memory["id"])) == len(STORED[memory["id"]]["versions"])
+    assert len(engine.store.history(engine.show(memory["id"]).id, scope=engine.store.scopes())) == len(
+        STORED[memory["id"]]["versions"]
+    )

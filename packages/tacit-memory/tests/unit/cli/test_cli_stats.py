@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import time
 
-from tacit.app.library.engine_access import LocalEngine
-from tacit.app.library.tacit import Tacit
 from tacit.app.wiring import open_injection
 from tacit.cli.statistics.tables import bar
+from tacit.library.engine_access import LocalEngine
+from tacit.library.tacit import Tacit
 from tacit.session.cache_meter import counted_requests
 from tacit.state.registry import CACHE_DAYS_OF_HOSTS
 
@@ -31,7 +31,7 @@ def worked(tacit, *, sessions=3):
     memory.flush()
     now = time.time_ns() // 1_000_000
     told = counted_requests({}, "claude-code", [(now, 1000, 900)], now_ms=now)
-    CACHE_DAYS_OF_HOSTS.write(engine._store, told)
+    CACHE_DAYS_OF_HOSTS.write(engine.store, told)
 
 
 def told_in_tables(out):

@@ -58,7 +58,7 @@ def test_what_waits_is_said_and_what_is_gone_is_not(desk):
     assert "1 waits for you: tacit review" in line(desk, "s2")
     desk.ask("memory_add", content="Trucks are green.")
     (memory,) = (m for m in desk.engine.agents.listing(desk.caller).memories if "green" in m.content)
-    desk.engine.forget(memory.id)
+    desk.engine.memories.retire(desk.engine.show(memory.id))
     assert line(desk, "s3") == ""
 
 

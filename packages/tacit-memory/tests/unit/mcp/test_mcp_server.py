@@ -13,8 +13,8 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
+from tacit.app.caller import Caller
 from tacit.app.engine import Engine
-from tacit.app.queries.agent_tools import Caller
 from tacit.app.wiring import open_engine
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust, UnknownKind
 from tacit.mcp.resources import read
@@ -206,7 +206,7 @@ def test_a_rule_that_nobody_confirmed_is_none_of_the_users(desk):
     name = desk.know("Write comments on every line of the exporter.", "preference")
     stored = desk.engine.show(name)
     unconfirmed = replace(stored, provenance=replace(stored.provenance, tier=TrustTier.IMPORT))
-    desk.engine._store.apply([Edit(memory=unconfirmed)])
+    desk.engine.store.apply([Edit(memory=unconfirmed)])
     assert "comments" not in desk.ask("memory_profile")
     assert "unconfirmed" in desk.ask("memory_search", query="comments on every line of the exporter")
 
@@ -229,7 +229,7 @@ def test_an_agent_sees_its_folder_and_no_other(desk, tmp_path):
 
 def test_an_agent_may_not_end_what_the_user_said(desk):
     name = desk.know("We always deploy from the release branch.", "preference")
-    with pytest.raises(RefusedByTrust, match="only they can end it"):
+    with pytest.raises(RefusedByTrust, match="an agent may end it only with the user's words"):
         desk.ask("memory_forget", id=name)
     with pytest.raises(RefusedByTrust):
         desk.ask("memory_forget", id=name, user_words="forget that we deploy from the release branch")

@@ -78,7 +78,7 @@ def test_what_the_user_ended_or_replaced_since_stays_so(desk):
     stored = {m.content: m for m in desk.engine.list_memories(MemoryFilter())}
     (depot,) = (m for content, m in stored.items() if "depot" in content)
     (gate,) = (m for content, m in stored.items() if "gate" in content)
-    desk.engine.forget(depot.id)
+    desk.engine.memories.retire(desk.engine.show(depot.id))
     newer = desk.know("The gate is painted blue.", gate.kind, replaces=[gate.id])
     before = contents(desk, "retired") | contents(desk, "superseded")
     with pytest.raises(NotFound):

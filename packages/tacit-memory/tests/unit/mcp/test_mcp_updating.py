@@ -39,7 +39,10 @@ def test_an_agents_own_statement_is_changed_in_place_and_stays_unconfirmed(desk)
     assert changed.trigger.maker == "agent"
     assert dict(changed.trigger.actions)["commit"] == 1.0
     assert changed.kind == "fact"
-    assert desk.engine.history(memory.id)[0].content == memory.content
+    assert (
+        desk.engine.store.history(desk.engine.show(memory.id).id, scope=desk.engine.store.scopes())[0].content
+        == memory.content
+    )
     desk.engine.review.undo(memory.id)
     assert desk.engine.show(memory.id).content == memory.content
 
@@ -64,7 +67,7 @@ def test_made_up_words_of_the_user_change_nothing(desk):
     desk.ask("memory_update", id=name, content="Releases of the shop go out on Thursdays", user_words=words)
     assert desk.engine.show(name).status == "active"
     for change in ({"kind": "fact"}, {"when": "commit"}):
-        with pytest.raises(RefusedByTrust, match="only they can change it"):
+        with pytest.raises(RefusedByTrust, match="an agent may change it only with the user's words"):
             desk.ask("memory_update", id=name, user_words="releases of the shop on Tuesdays", **change)
     assert desk.engine.show(name).kind == "decision"
 
@@ -101,7 +104,7 @@ def test_other_words_of_an_agent_for_what_no_user_vouches_for_are_its_own_note(d
     name = desk.know("The importer needs its modules on the path.", "error_pattern")
     stored = desk.engine.show(name)
     lowered = replace(stored, provenance=replace(stored.provenance, tier=TrustTier.ASSISTANT))
-    desk.engine._store.apply([Edit(memory=lowered)])
+    desk.engine.store.apply([Edit(memory=lowered)])
     desk.ask("memory_update", id=name, content="The importer looks for its modules beside itself.")
     (active,) = desk.engine.list_memories(MemoryFilter())
     assert active.provenance.own_note

@@ -22,6 +22,7 @@ from tacit.capture.importing.items import ForeignStatement, RefusedHook
 from tacit.capture.importing.safe_files import lines_of
 from tacit.capture.importing.statements import read_mem0, read_memory_service, read_sugar
 from tacit.errors import InvalidInput, NotFound
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import LearnedOn, Sensitivity, Speaker, TrustTier
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
@@ -57,7 +58,17 @@ class Place:
 
     def everything(self) -> list[object]:
         found = self.engine.list_memories(MemoryFilter(statuses=None), limit=999)
-        return sorted(((m.id, m, self.engine.history(m.id)) for m in found), key=lambda row: row[0])
+        return sorted(
+            (
+                (
+                    m.id,
+                    m,
+                    self.engine.store.history(self.engine.show(m.id).id, scope=self.engine.store.scopes()),
+                )
+                for m in found
+            ),
+            key=lambda row: row[0],
+        )
 
 
 @pytest.fixture
@@ -76,8 +87,8 @@ def other(tmp_path: Path) -> Iterator[Place]:
 
 def fill(place: Place) -> None:
     cents = place.know("Amounts are integer cents.")
-    place.engine.edit(cents, content="Amounts are integer cents, never floats.")
-    place.engine.forget(place.know("The old gateway is at pay.example.", "fact"))
+    place.engine.memories.edit(place.engine.show(cents), content="Amounts are integer cents, never floats.")
+    place.engine.memories.retire(place.engine.show(place.know("The old gateway is at pay.example.", "fact")))
     place.know("Answer in British English.", "preference")
     place.engine.remember(
         "The cache may be warm.", kind="fact", cwd=str(place.project), speaker=Speaker.AGENT
@@ -112,7 +123,7 @@ def test_the_branch_of_a_memory_comes_back(place, other):
 def test_a_later_export_brings_only_what_is_new(place, other):
     name = place.know("Amounts are integer cents.")
     other.take(place.export(), MINE)
-    place.engine.edit(name, content="Amounts are integer cents, never floats.")
+    place.engine.memories.edit(place.engine.show(name), content="Amounts are integer cents, never floats.")
     assert other.counts(place.export(), MINE) == {"edit": 1}
     assert other.everything() == place.everything()
 
@@ -141,7 +152,10 @@ def test_reasons_are_exported_in_words_and_as_values_and_come_back(place, other)
     ],
 )
 def test_an_export_without_readable_values_keeps_its_words(place, other, why):
-    place.engine.forget(place.know("Invoices are sent on Fridays."), reason="no longer true")
+    place.engine.memories.retire(
+        place.engine.show(place.know("Invoices are sent on Fridays.")),
+        reason=ChangeReason(cause=ChangeCause.FORGOTTEN, detail="no longer true"),
+    )
     file = place.export()
     lines = [json.loads(line) for line in file.read_bytes().splitlines()]
     for version in (version for line in lines for version in line.get("versions", ())):
@@ -156,8 +170,8 @@ def test_an_export_without_readable_values_keeps_its_words(place, other, why):
 def test_what_has_gone_its_own_way_is_left_alone(place, other):
     name = place.know("Amounts are integer cents.")
     other.take(place.export(), MINE)
-    place.engine.edit(name, content="Amounts are integer cents, never floats.")
-    other.engine.edit(name, content="Amounts are decimals with two places.")
+    place.engine.memories.edit(place.engine.show(name), content="Amounts are integer cents, never floats.")
+    other.engine.memories.edit(other.engine.show(name), content="Amounts are decimals with two places.")
     assert other.counts(place.export(), MINE) == {"skip": 1}
     assert "decimals" in other.engine.show(name).content
 
@@ -172,7 +186,7 @@ def test_an_own_export_that_nobody_vouches_for_states_nothing_once_more(place):
     assert place.counts(file, ImportOptions(again=True)) == {"unchanged": 3}
     assert place.everything() == before
     british = next(m for m in place.engine.list_memories(MemoryFilter()) if "British" in m.content)
-    place.engine.forget(british.id)
+    place.engine.memories.retire(place.engine.show(british.id))
     assert place.counts(file) == {"unchanged": 3}
     assert place.counts(file, ImportOptions(again=True)) == {"unchanged": 2, "add": 1}
 
@@ -255,7 +269,7 @@ def test_an_edit_here_since_is_not_overwritten(place):
     name = place.know("Amounts are integer cents.")
     file = place.files / "memories.md"
     file.write_text(place.engine.transfer.export_markdown().replace("integer cents", "big integers"))
-    place.engine.edit(name, content="Amounts are decimals.")
+    place.engine.memories.edit(place.engine.show(name), content="Amounts are decimals.")
     (line,) = place.take(file, MINE).lines
     assert line.action == "skip"
     assert place.engine.show(name).content == "Amounts are decimals."
@@ -315,7 +329,7 @@ def test_a_second_run_adds_nothing_even_after_forgetting(place):
     assert place.counts(file) == {"add": 2}
     assert place.counts(file) == {"unchanged": 2}
     for memory in place.engine.list_memories(MemoryFilter(statuses=("quarantined",))):
-        place.engine.forget(memory.id)
+        place.engine.memories.retire(place.engine.show(memory.id))
     assert place.counts(file) == {"unchanged": 2}
     assert place.counts(file, ImportOptions(again=True, vouched=True)) == {"add": 2}
     assert len(place.engine.list_memories(MemoryFilter())) == 2
@@ -334,7 +348,7 @@ def test_the_level_of_another_tool_holds_after_an_import(place, wanted):
     (memory,) = place.engine.list_memories(MemoryFilter(statuses=("active", "quarantined")))
     assert memory.sensitivity is Sensitivity.RESTRICTED
     assert "Stripe" not in place.engine.context(str(place.project)).text
-    place.engine.edit(memory.id, sensitivity=Sensitivity.PROJECT)
+    place.engine.memories.edit(place.engine.show(memory.id), sensitivity=Sensitivity.PROJECT)
     assert "Stripe" in place.engine.context(str(place.project)).text
 
 
@@ -485,11 +499,11 @@ def test_a_memory_goes_to_the_project_it_was_exported_from(place, bank, wanted):
     shop = place.engine.project(str(place.project))
     file = place.export()
     assert bank.counts(file, replace(wanted, dry_run=True)) == {"add": 1}
-    assert bank.engine._store.projects() == ()
+    assert bank.engine.store.projects() == ()
     assert bank.counts(file, wanted) == {"add": 1}
     (memory,) = bank.engine.list_memories(MemoryFilter(statuses=None))
     assert memory.scope.project_id == shop.id
-    (known,) = (one for one in bank.engine._store.projects() if one.id == shop.id)
+    (known,) = (one for one in bank.engine.store.projects() if one.id == shop.id)
     assert (known.name, known.root) == ("shop", "")
     assert bank.counts(file, wanted) == {"unchanged": 1}
     assert "cents" not in bank.engine.context(str(bank.project)).text
@@ -497,7 +511,7 @@ def test_a_memory_goes_to_the_project_it_was_exported_from(place, bank, wanted):
         MemoryFilter(statuses=None), scope=bank.engine.visible(str(place.project)))] == [memory.id]  # fmt: skip
     bank.engine.prerender()
     bank.engine.remember("Invoices go out on Fridays.", cwd=str(place.project))
-    assert bank.engine._store.projects()[-1].root == str(place.project), (
+    assert bank.engine.store.projects()[-1].root == str(place.project), (
         "its folder is known once it is worked in"
     )
 
@@ -511,7 +525,7 @@ def test_a_named_project_gets_what_belongs_to_any(place, bank, wanted):
     (memory,) = bank.engine.list_memories(MemoryFilter(statuses=None))
     mine = bank.engine.project(str(bank.project))
     assert memory.scope.project_id == mine.id
-    assert [(one.id, one.root) for one in bank.engine._store.projects()] == [(mine.id, mine.root)]
+    assert [(one.id, one.root) for one in bank.engine.store.projects()] == [(mine.id, mine.root)]
     assert bank.counts(file, onto) == {"unchanged": 1}
 
 
@@ -535,5 +549,5 @@ def test_a_file_that_nobody_vouches_for_links_no_projects(place, bank):
     file = place.files / "odd.jsonl"
     file.write_text("\n".join(lines))
     bank.take(file)
-    (known,) = (one for one in bank.engine._store.projects() if one.id.startswith("shop-"))
+    (known,) = (one for one in bank.engine.store.projects() if one.id.startswith("shop-"))
     assert (known.name, known.remote, known.links) == ("shop", "", ())

@@ -101,8 +101,8 @@ def test_what_stands_there_in_the_same_words_and_scope_is_not_added(engine, othe
 
 def test_a_signed_export_speaks_for_the_user_in_its_home(engine, tmp_path):
     name = next(iter(every(engine)))
-    engine.edit(name, content="Edited: the plates are blue.")
-    engine.forget(list(every(engine))[1])
+    engine.memories.edit(engine.show(name), content="Edited: the plates are blue.")
+    engine.memories.retire(engine.show(list(every(engine))[1]))
     file = export(engine, tmp_path / "e.jsonl")
     before = every(engine)
     assert not engine.transfer.speaks_for_user(file)
@@ -119,7 +119,7 @@ def test_a_signed_export_speaks_for_the_user_in_its_home(engine, tmp_path):
 
 def test_a_strangers_export_keeps_everything_but_its_authority(engine, other, tmp_path):
     for memory in every(engine).values():
-        engine.edit(memory.id, pinned=True, importance=0.9)
+        engine.memories.edit(engine.show(memory.id), pinned=True, importance=0.9)
     report = other.transfer.take(
         export(engine, tmp_path / "e.jsonl"), cwd=str(tmp_path), wanted=ImportOptions()
     )
@@ -198,7 +198,7 @@ def test_a_purge_signs_again_what_it_cleans_in_an_export(engine, tmp_path):
         "Session of today: the user said that the seeds are kept in order.", kind="digest"
     )[0].memory
     name = next(one for content, one in names.items() if "seeds" in content)
-    engine.edit(name, content="the seeds are kept in order")
+    engine.memories.edit(engine.show(name), content="the seeds are kept in order")
     file = tmp_path / "e.jsonl"
     engine.transfer.export_to(file, form="jsonl")
     engine.admin.purging.purge(engine.admin.purging.named([name]), dry_run=False)

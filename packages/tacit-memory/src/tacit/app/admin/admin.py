@@ -281,18 +281,6 @@ class Admin:
         self._changed()
         return separated
 
-    def supersede(
-        self, memory: Memory, content: str, *, kind: str | None, when: str | None, scope: Scope | None
-    ) -> tuple[Change, ...]:
-        """Put another statement in the place of `memory`, which holds no longer.
-
-        Raises:
-            InvalidInput, RefusedByRedaction: as for an edit; nothing is stored.
-        """
-        changes = self._memories.supersede(memory, content, kind=kind, when=when, scope=scope)
-        self._changed()
-        return changes
-
     def merge(self, memory: Memory, into: str) -> tuple[Change, ...]:
         """Let `memory` go into another that says the same.
 

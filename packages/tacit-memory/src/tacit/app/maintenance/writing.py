@@ -79,7 +79,9 @@ class Writing:
             session_of=made_of.sessions.load,
             model=_model(parts),
         )
-        self.memories = Memories(parts=parts, projects=made_of.projects, capture=self.capture)
+        self.memories = Memories(
+            parts=parts, projects=made_of.projects, capture=self.capture, changed=made_of.changed
+        )
         self.maintenance = Maintenance(parts, settle=made_of.settle)
         self.review = Review(parts, memories=self.memories, show=self._show, changed=made_of.changed)
 

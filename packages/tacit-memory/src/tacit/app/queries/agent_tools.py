@@ -1,7 +1,6 @@
 """Operations that an agent may use through tools. In: the caller and its request. Out: redacted values of memories visible from its folder.
 
-An agent never sees more than its folder shows. What the user said it may not retire without the user's own words, and its
-feedback on one memory counts once: a tool call can be somebody else's idea. Never rewrites what the user said.
+An agent never sees more than its folder shows, and its feedback on one memory counts once: a tool call can be somebody else's idea.
 """
 
 from __future__ import annotations
@@ -13,7 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from threading import Lock
+from typing import Literal
 
+from tacit.app.caller import Caller
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
@@ -24,8 +25,7 @@ from tacit.app.reasons import silence_text
 from tacit.app.sessions import LiveSessions
 from tacit.app.visibility import Visibility
 from tacit.config.settings import Settings
-from tacit.errors import InvalidInput, NotFound, RefusedByTrust
-from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.errors import InvalidInput, NotFound
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Speaker, TrustTier
@@ -36,10 +36,10 @@ from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.render import source_of
+from tacit.safety.trust import require_may_change
 from tacit.statements.same import same_statement
 from tacit.text.stemming import content_words
 
-"""What is known of the user and how they want to work."""
 MAX_LISTED = 500
 """Most memories that one listing counts."""
 MAX_JUDGED = 2000
@@ -54,21 +54,6 @@ _LINE_END = re.compile(r"\s*\([^()]*\)\s*$")
 """What stands around a memory's words in a block: its kind, and where it comes from."""
 MIN_WORD_SIMILARITY = 0.75
 """Similarity of two words from which one may be a slip of the other."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """The caller of a tool.
-
-    Attributes:
-        cwd: working folder; "" = unknown, then only universal memories are seen.
-        client: names the process that asks, for as long as it lives; "" = unknown.
-        session: the session that calls a tool that writes; None = unknown.
-    """
-
-    cwd: str = ""
-    client: str = ""
-    session: SessionKey | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,9 +122,8 @@ class AgentTools:
         writing: LazyWriting,
         nudges: Nudges,
         settings_at: Callable[[str], Settings],
-        changed: Callable[[], None],
     ) -> None:
-        """Work over one open store; `changed` is called when what is recalled has changed."""
+        """Work over one open store."""
         self.queries = SessionAnswers(
             parts=parts,
             projects=projects,
@@ -154,7 +138,6 @@ class AgentTools:
         self._sessions = sessions
         self._writing = writing
         self._settings_at = settings_at
-        self._changed = changed
         self._search = MemorySearch(parts.store, parts.embedder)
         self._judged: OrderedDict[tuple[str, str], bool] = OrderedDict()
         self._lock = Lock()
@@ -280,7 +263,7 @@ class AgentTools:
                 unknown.append(name)
         memories = tuple(found.values())
         beside = self._beside(caller, memories)
-        session = caller.session or self.queries.only_session(caller.cwd)
+        session = self.session_of(caller)
         if session is not None and memories:
             asked = " ".join(("memory_get", *(name for name in ids if name not in unknown)))
             self.queries.count_fetched(session, caller.cwd, memories, asked=asked)
@@ -350,82 +333,31 @@ class AgentTools:
         """The newest digest of a session in this project."""
         return self.listing(caller, kinds=(DIGEST,), limit=1)
 
-    def forget(self, caller: Caller, id_or_prefix: str, *, reason: str, user_words: str) -> Memory:
-        """Stop recalling a memory, and return it; the user can take that back.
+    def require_may_change(
+        self, caller: Caller, memory: Memory, what: Literal["end", "change"], *, user_words: str
+    ) -> None:
+        """Go on only where `caller` may end or change `memory`; `user_words` = the user's words that an agent quotes for it.
 
         Raises:
-            NotFound: if there is none of this id here.
-            RefusedByTrust: if the user said it, and `user_words` are none of theirs that ask for its end.
+            RefusedByTrust: see `tacit.safety.trust.require_may_change`.
         """
-        memory = self.seen(caller, id_or_prefix)
-        self._refuse_unreviewed(caller, memory)
-        if memory.provenance.tier >= TrustTier.TEAMMATE and not self._may_change(
-            caller, memory, user_words, ends=True
-        ):
-            raise RefusedByTrust(
-                f"{memory.id} is the user's own word: only they can end it.",
-                hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
-            )
-        session = caller.session or self.queries.only_session(caller.cwd)
-        why = ChangeReason(
-            cause=ChangeCause.FORGOTTEN_BY_AGENT, terms=(str(session),) if session else (), detail=reason
-        )
-        self._writing().memories.forget(memory, reason=why)
-        self._changed()
-        return self._clean(caller, (memory,))[0]
-
-    def amend(
-        self,
-        caller: Caller,
-        memory: Memory,
-        *,
-        content: str | None,
-        kind: str | None,
-        when: str | Sequence[str] | None,
-        user_words: str,
-    ) -> Memory:
-        """Change a memory in place without confirming it, and return it; the user can take that back.
-
-        Raises:
-            RefusedByTrust: if the user said it, and `user_words` are none of theirs that ask for its end.
-        """
-        self._refuse_unreviewed(caller, memory)
-        if memory.provenance.tier >= TrustTier.TEAMMATE and not self._may_change(
-            caller, memory, user_words, ends=False
-        ):
-            raise RefusedByTrust(
-                f"{memory.id} is the user's own word: only they can change it.",
-                hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
-            )
-        changed = self._writing().memories.edit(
+        require_may_change(
             memory,
-            content=content,
-            kind=kind,
-            when=when,
-            scope=None,
-            importance=None,
-            pinned=None,
-            confirms=False,
+            what,
+            speaker=caller.speaker,
+            noting=self._settings_at(caller.cwd).capture.notes,
+            quoted=lambda: self._is_asked_for(caller, memory, user_words, ends=what == "end"),
         )
-        self._changed()
-        return self._clean(caller, (changed,))[0]
 
-    def feedback(self, caller: Caller, id_or_prefix: str, *, useful: bool) -> tuple[Memory, bool]:
-        """Say whether a memory helped; the memory, and whether it counted (one client's word counts once).
-
-        Raises:
-            NotFound: if there is none of this id here.
-        """
-        memory = self.seen(caller, id_or_prefix)
+    def counts_once(self, caller: Caller, memory: Memory, *, useful: bool) -> bool:
+        """Whether this verdict on `memory` counts: the same one of one client counts once."""
         word = (caller.client or caller.cwd, memory.id)
         with self._lock:
             counted = self._judged.get(word) is not useful
             self._judged[word] = useful
             while len(self._judged) > MAX_JUDGED:
                 self._judged.popitem(last=False)
-        if counted:
-            self._writing().memories.feedback(memory, useful=useful)
-        return self._clean(caller, (memory,))[0], counted
+        return counted
 
     def traces(self, caller: Caller, *, memory: str = "", limit: int = 3) -> tuple[Trace, ...]:
         """The newest recalls of the session at work; with an id, those that looked at that memory.
@@ -558,31 +490,26 @@ class AgentTools:
         return tuple(memory for memory in memories if visibility.shows(memory))
 
     def _visibility(self, caller: Caller) -> Visibility:
-        key = caller.session or self.queries.only_session(caller.cwd)
+        key = self.session_of(caller)
         return Visibility(self._store, speaker=Speaker.AGENT, session=str(key) if key else "")
+
+    def session_of(self, caller: Caller) -> SessionKey | None:
+        """The session that calls, else the only one at work in the caller's folder; None = unknown."""
+        return caller.session or self.queries.only_session(caller.cwd)
+
+    def cleaned(self, caller: Caller, memory: Memory) -> Memory:
+        """`memory` as a tool may show it, redacted by the settings of the caller's folder."""
+        return self._clean(caller, (memory,))[0]
 
     def _clean(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         clean = self._parts.redactor.cleaner(self._settings_at(caller.cwd))
         return tuple(replace(memory, content=clean(memory.content) or "-") for memory in memories)
 
-    def _refuse_unreviewed(self, caller: Caller, memory: Memory) -> None:
-        """Refuse to change what holds already where the user reviews notes first.
-
-        Raises:
-            RefusedByTrust: if `capture.notes` is `review` and the memory is active.
-        """
-        noting = self._settings_at(caller.cwd).capture.notes
-        if memory.status == "active" and noting == "review":
-            raise RefusedByTrust(
-                f"{memory.id} stays as it is: capture.notes is review, so only the user changes what holds.",
-                hint=f"Ask them to run `tacit forget {memory.id}`, or note what holds now with memory_add and `replaces`.",
-            )
-
-    def _may_change(self, caller: Caller, memory: Memory, user_words: str, *, ends: bool) -> bool:
+    def _is_asked_for(self, caller: Caller, memory: Memory, user_words: str, *, ends: bool) -> bool:
         """Tell whether the user typed words in the session at work that ask for the end of this memory, or with `ends` False, that speak of it."""
         from tacit.app.user_words import asks_to_end, speaks_of, vouch  # noqa: PLC0415 - loads the write side
 
-        session = caller.session or self.queries.only_session(caller.cwd)
+        session = self.session_of(caller)
         found = vouch("", user_words, self._sessions.typed(session) if session else ())
         return (asks_to_end if ends else speaks_of)(found.sentences, memory.content)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
+from tacit.app.caller import Caller
 from tacit.app.parts import Parts
 from tacit.errors import (
     EmbedderMismatch,
@@ -19,6 +20,7 @@ from tacit.errors import (
     RefusedByRedaction,
     RefusedByTrust,
 )
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Contradict, Merge, Supersede
 from tacit.model.item import MOST_ITEMS, Item, agent_of, json_object, mapped, namespace_path
 from tacit.model.memory import Speaker
@@ -32,6 +34,7 @@ MAX_VALUE_CHARS = 1_000_000
 MAX_LABELS = 20
 MAX_NAME_CHARS = 1000
 SOURCE = "store"
+REMOVED = "its item was removed"
 NO_SCORE = -2.0
 """Below every cosine."""
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -199,7 +202,11 @@ class Items:
         ):
             return
         try:
-            self._engine.forget(item.memory_id, reason="its item was removed", speaker=speaker)
+            memory = self._engine.show(item.memory_id, speaker=speaker)
+            caller = Caller(speaker=speaker, by_tool=False)
+            self._engine.agents.require_may_change(caller, memory, "end", user_words="")
+            why = ChangeReason(cause=ChangeCause.FORGOTTEN, detail=REMOVED)
+            self._engine.memories.retire(memory, reason=why)
         except (NotFound, InvalidInput, RefusedByTrust):
             return  # it has ended, or the user made it their own
 

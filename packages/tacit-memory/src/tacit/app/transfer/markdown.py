@@ -329,7 +329,7 @@ class MarkdownImport:
             return
         forget = self.wanted.forget_removed
         if forget and not self.wanted.dry_run:
-            self.memories.forget(stored, reason=ChangeReason(cause=ChangeCause.DELETED_FROM_EXPORT))
+            self.memories.retire(stored, reason=ChangeReason(cause=ChangeCause.DELETED_FROM_EXPORT))
         self.tally.add(
             ImportLine(
                 action="forget" if forget else "removed",

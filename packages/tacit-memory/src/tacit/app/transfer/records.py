@@ -21,7 +21,6 @@ from typing import Any, cast
 
 import msgspec
 
-from tacit.app.library.values import LEFT_OUT
 from tacit.app.reasons import change_text
 from tacit.app.transfer.signing import Signer
 from tacit.capture.importing.items import RefusedHook
@@ -30,6 +29,7 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryStore, ProjectRecord, Recorded
+from tacit.safety.authority import LEFT_OUT
 from tacit.safety.json_texts import cleaned_json
 
 FORMAT = 1

@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from tacit.app.library.values import LEFT_OUT
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
@@ -45,6 +44,7 @@ from tacit.model.ids import content_hash
 from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, ValueChanges, ValueStore
+from tacit.safety.authority import LEFT_OUT
 from tacit.state.counted import Mark
 from tacit.state.registry import IMPORTED, KEY_CHARS, MARKS
 from tacit.system.files import open_handle

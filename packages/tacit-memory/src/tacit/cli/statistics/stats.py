@@ -6,14 +6,11 @@ In: arguments. Out: tables and plots, JSON, or one HTML file that needs no other
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, Any
 
 import typer
 
 from tacit.cli.terminal.arguments import AsJson
-
-if TYPE_CHECKING:
-    from tacit.cli.statistics.tables import OverTime, Stats
 
 DAY_MS = 86_400_000
 
@@ -41,14 +38,14 @@ def stats(
 
             tables.impact(answer)
         return
-    facts = cast("Stats", {**answer, **_over_time(days)})
+    facts = {**answer, **_over_time(days)}
     if as_json:
         print_json(facts)
     else:
         _tables(facts)
 
 
-def _over_time(days: int) -> OverTime:
+def _over_time(days: int) -> dict[str, Any]:
     from tacit.cli.connection import ask
 
     until = time.time_ns() // 1_000_000 + 1
@@ -61,7 +58,7 @@ def _over_time(days: int) -> OverTime:
     return {"series": series, "holdout": holdout}
 
 
-def _tables(facts: Stats) -> None:
+def _tables(facts: dict[str, Any]) -> None:
     from tacit.cli.statistics import tables
 
     tables.stored(facts["store"])

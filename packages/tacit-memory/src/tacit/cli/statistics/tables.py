@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TypedDict
+from typing import Any
 
-from tacit.cli.answer_types import Bucket, CacheShare, Holdout, Series, Statistics, StoreUse
 from tacit.cli.terminal.output import print_line, print_rows
 
 Rows = list[tuple[str, ...]]
@@ -45,18 +44,7 @@ STATUS_WORDS = {"quarantined": "waiting for you (`tacit review`)"}
 """What a status means for the user, where its name does not say it."""
 
 
-class OverTime(TypedDict):
-    """The charts, of two answers."""
-
-    series: Series
-    holdout: Holdout
-
-
-class Stats(StoreUse, OverTime):
-    """Everything that `tacit stats` shows, of three answers."""
-
-
-def stored(store: Statistics) -> None:
+def stored(store: dict[str, Any]) -> None:
     """Memories by kind."""
     if not store["by_status"]:
         print_line("Nothing is stored.")
@@ -73,7 +61,7 @@ def stored(store: Statistics) -> None:
     )
 
 
-def over_time(series: Series) -> None:
+def over_time(series: dict[str, Any]) -> None:
     """Injections and silences, a bar each."""
     buckets = busy(series)[-MOST_LINES:]
     most = max((max(bucket["injections"], bucket["silences"]) for bucket in buckets), default=0)
@@ -96,7 +84,7 @@ def over_time(series: Series) -> None:
         print_line(f"There are no records from before {rows[0][0]} (retention.traces, retention.trace_days).")
 
 
-def latency(series: Series) -> None:
+def latency(series: dict[str, Any]) -> None:
     """Percentiles by surface."""
     rows = latency_rows(series)
     if rows:
@@ -104,7 +92,7 @@ def latency(series: Series) -> None:
         print_rows("Latency", ("surface", "recalls", "p50", "p95", "p99"), rows, empty="")
 
 
-def kinds_and_silences(series: Series) -> None:
+def kinds_and_silences(series: dict[str, Any]) -> None:
     """Tokens by kind; why nothing was said."""
     kinds = kind_rows(series)
     if kinds:
@@ -118,14 +106,14 @@ def kinds_and_silences(series: Series) -> None:
         print_rows("Reasons for silence", ("reason", "times"), silences, empty="")
 
 
-def cache(shares: Sequence[CacheShare]) -> None:
+def cache(shares: Sequence[dict[str, Any]]) -> None:
     """Print the reuse of prompt caches."""
     print_line()
     rows = [(PLACEMENTS.get(row[0], row[0]), *row[1:]) for row in cache_rows(shares)]
     print_rows("Prompt caches", CACHE_COLUMNS, rows, empty=NO_CACHE)
 
 
-def holdout(report: Holdout) -> None:
+def holdout(report: dict[str, Any]) -> None:
     """Sessions with memory and without."""
     print_line()
     if not report["share"] and not report["sessions_without"]:
@@ -137,14 +125,14 @@ def holdout(report: Holdout) -> None:
     print_line(holdout_text(report))
 
 
-def impact(answer: StoreUse) -> None:
+def impact(answer: dict[str, Any]) -> None:
     """Print the use of injected memories."""
     print_line()
     for line in impact_lines(answer):
         print_line(line)
 
 
-def impact_lines(answer: StoreUse) -> list[str]:
+def impact_lines(answer: dict[str, Any]) -> list[str]:
     """Describe the use of injected memories in sentences."""
     totals = answer["impact"]
     if not totals["shown"]:
@@ -189,7 +177,7 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.0%}"
 
 
-def busy(series: Series) -> list[Bucket]:
+def busy(series: dict[str, Any]) -> list[dict[str, Any]]:
     """The buckets from the first one with a recall on."""
     buckets = series["buckets"]
     first = next(
@@ -198,7 +186,7 @@ def busy(series: Series) -> list[Bucket]:
     return buckets[first:]
 
 
-def latency_rows(series: Series) -> Rows:
+def latency_rows(series: dict[str, Any]) -> Rows:
     """Surface, recalls, percentiles."""
     return [
         (
@@ -212,18 +200,18 @@ def latency_rows(series: Series) -> Rows:
     ]
 
 
-def kind_rows(series: Series) -> Rows:
+def kind_rows(series: dict[str, Any]) -> Rows:
     """Kind, tokens, share."""
     whole = sum(series["kinds"].values()) or 1
     return [(name, str(tokens), percent(tokens / whole)) for name, tokens in series["kinds"].items()]
 
 
-def silence_rows(series: Series, *, most: int = 8) -> Rows:
+def silence_rows(series: dict[str, Any], *, most: int = 8) -> Rows:
     """Reason, how often."""
     return [(row["reason"], str(row["count"])) for row in series["silences"][:most]]
 
 
-def feedback_text(series: Series) -> str:
+def feedback_text(series: dict[str, Any]) -> str:
     """Describe the user's verdicts on injections."""
     feedback = series["feedback"]
     if feedback["precision"] is None:
@@ -234,7 +222,7 @@ def feedback_text(series: Series) -> str:
     return f"Precision: {percent(feedback['precision'])} of {judged} judged injections were useful; {feedback['missed']} were missed."
 
 
-def cache_rows(shares: Sequence[CacheShare]) -> Rows:
+def cache_rows(shares: Sequence[dict[str, Any]]) -> Rows:
     """Placement or host, requests, share kept, the same without memory, what the API took from its cache."""
     rows: Rows = []
     for share in shares:
@@ -244,7 +232,7 @@ def cache_rows(shares: Sequence[CacheShare]) -> Rows:
     return rows
 
 
-def holdout_rows(holdout: Holdout) -> Rows:
+def holdout_rows(holdout: dict[str, Any]) -> Rows:
     """Measure, means, difference and its interval."""
     return [
         (
@@ -259,7 +247,7 @@ def holdout_rows(holdout: Holdout) -> Rows:
     ]
 
 
-def holdout_text(holdout: Holdout) -> str:
+def holdout_text(holdout: dict[str, Any]) -> str:
     """Describe the number of sessions, and the conclusion that they allow."""
     summary = f"{holdout['sessions_with']} sessions with memory, {holdout['sessions_without']} without"
     if not holdout["enough"]:

@@ -1,0 +1,130 @@
+"""The two ways to an engine: in this process, or in the daemon. The library asks both the same requests of the API, and both answer the same.
+
+In: nothing. Out: a Protocol, and the way within the process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from tacit.model.memory import Speaker
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
+    from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
+
+HOST = "library"
+
+
+class EngineAccess(Protocol):
+    """A way to an engine."""
+
+    def ask(
+        self, method: str, path: str, values: Mapping[str, object] | None = None, *, as_text: bool = False
+    ) -> Any:
+        """Ask an endpoint of the API by its method and path, such as `/v1/memories/{id}`, and return its answer.
+
+        Args:
+            method: the HTTP method.
+            path: as the table of endpoints has it, with names in braces.
+            values: fields of the request, those of the path included; None = not given.
+            as_text: the answer is a text and not JSON.
+
+        Raises:
+            TacitError: what the engine refuses, or that no daemon answers.
+        """
+        ...
+
+    def hook(self, payload: Mapping[str, object], deadline_ms: float) -> Mapping[str, object] | None:
+        """Send one event of a conversation; None = no answer came. Never raises."""
+        ...
+
+    def inject(
+        self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
+    ) -> InjectionResult | InjectionFailed:
+        """What to put before a prompt."""
+        ...
+
+    def flush(self) -> None:
+        """Wait until what was said is learned."""
+        ...
+
+    def close(self) -> None:
+        """Let the way go."""
+        ...
+
+
+class LocalEngine:
+    """The way to an engine of this process."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        injection: Injection,
+        on_failure: Callable[[Exception], None],
+        speaker: Speaker = Speaker.AGENT,
+    ) -> None:
+        """Use `engine` with the authority of `speaker`; `on_failure` is called when an event cannot be handled."""
+        self.engine = engine
+        self._speaker = speaker
+        self.injection = injection
+        self._on_failure = on_failure
+
+    def ask(
+        self, method: str, path: str, values: Mapping[str, object] | None = None, *, as_text: bool = False
+    ) -> Any:
+        """See `EngineAccess`."""
+        from tacit.api.in_process import ask_endpoint  # noqa: PLC0415 - a program on the socket does not load it
+
+        answer = ask_endpoint(self.engine, self._speaker, method, path, values or {})
+        return answer.text if as_text else answer.body
+
+    def hook(self, payload: Mapping[str, object], deadline_ms: float) -> Mapping[str, object] | None:
+        """See `EngineAccess`."""
+        try:
+            text = self.engine.hook(HOST, payload, deadline_ms=deadline_ms)
+        except Exception as error:  # noqa: BLE001 - the way's boundary: a broken store costs the blocks, not the request
+            self._on_failure(error)
+            return None
+        return cast("Mapping[str, object]", json.loads(text)) if text else {}
+
+    def inject(
+        self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
+    ) -> InjectionResult | InjectionFailed:
+        """See `EngineAccess`."""
+        return self.injection.inject_context(text, session_id, cwd=cwd, deadline_ms=deadline_ms)
+
+    def flush(self) -> None:
+        """See `EngineAccess`."""
+        self.engine.flush()
+
+    def close(self) -> None:
+        """Close the engine."""
+        self.engine.close()
+
+
+def open_in_process(
+    home: Path | None,
+    settings: Mapping[str, object] | None,
+    on_failure: Callable[[Exception], None],
+    *,
+    token: str | None = None,
+) -> LocalEngine:
+    """Open the engine over `home`; see `tacit.app.wiring.open_engine` and `Tacit.open`."""
+    from tacit.app.wiring import open_engine, open_injection  # noqa: PLC0415 - the model's libraries come with it
+    from tacit.config.home import personal_token  # noqa: PLC0415 - as late as the engine
+    from tacit.safety.authority import Authority, own_home  # noqa: PLC0415
+
+    engine = open_engine(home, overrides=settings)
+    user_token = personal_token() if token is None else token
+    users = own_home(home) or Authority(engine.home).admits_token(user_token)
+    return LocalEngine(
+        engine,
+        injection=open_injection(engine),
+        on_failure=on_failure,
+        speaker=Speaker.USER if users else Speaker.AGENT,
+    )

@@ -1,0 +1,148 @@
+"""The way to an engine in the daemon: requests on its Unix socket.
+
+In: events and questions. Out: what the daemon answers. An event that gets no answer in time costs nothing but the block:
+after it nothing is asked for a moment, and a daemon that is not there is started, at most every half minute. Questions
+that a program asks outright raise what went wrong. Standard library only: a program that uses it loads no model.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote, urlencode
+
+from tacit.client.daemon_client import DaemonClient
+from tacit.config.home import Home
+from tacit.errors import DaemonUnavailable, StoreReadOnly, error_of
+from tacit.library.engine_access import HOST
+
+if TYPE_CHECKING:
+    from tacit.app.queries.injection import InjectionFailed, InjectionResult
+
+_BRACES = re.compile(r"\{(\w+)\}")
+REST_S, REST_LONG_S = 0.3, 3.0
+"""Nothing is asked for so long after an event without an answer; the second, when it was not the first in a row."""
+TIMEOUT_S = 30.0
+MARGIN_MS = 30.0
+GRACE_S = 0.25
+"""What an answer that was made in time may take longer, beyond a question's own deadline."""
+
+
+class DaemonEngine:
+    """The way to the daemon of one home. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        start: bool,
+        on_failure: Callable[[Exception], None],
+        timeout_s: float = TIMEOUT_S,
+        token: str = "",
+    ) -> None:
+        """Ask the daemon of `home`, and start it where there is none if `start`.
+
+        `on_failure` hears of silence; a question without a deadline of its own waits for `timeout_s` seconds.
+        """
+        self._client = DaemonClient(
+            home,
+            token=token,
+            hint="`tacit doctor` says why; `Tacit.open()` works without one.",
+            on_start_failure=on_failure,
+        )
+        self._start = start
+        self._on_failure = on_failure
+        self._timeout_s = timeout_s
+        self._rest_until = 0.0
+        self._misses = 0
+
+    def hook(self, payload: Mapping[str, object], deadline_ms: float) -> Mapping[str, object] | None:
+        """See `EngineAccess`."""
+        if time.monotonic() < self._rest_until:
+            return None
+        headers = {"X-Tacit-Deadline-Ms": str(max(50, round(deadline_ms - MARGIN_MS)))}
+        try:
+            status, data = self._client.send(
+                "POST", f"/hook/{HOST}", payload, timeout_s=deadline_ms / 1000, headers=headers
+            )
+            value: object = json.loads(data) if data else None
+        except (OSError, http.client.HTTPException, ValueError, DaemonUnavailable, StoreReadOnly) as error:
+            self._misses += 1
+            self._rest_until = time.monotonic() + (REST_LONG_S if self._misses > 1 else REST_S)
+            self._on_failure(error)
+            if self._start and not isinstance(error, TimeoutError):
+                self._client.start_in_background()
+            return None
+        self._misses = 0
+        if status >= 400:
+            self._on_failure(error_of(value, status))
+            return None
+        return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+    def ask(
+        self, method: str, path: str, values: Mapping[str, object] | None = None, *, as_text: bool = False
+    ) -> Any:
+        """See `EngineAccess`."""
+        given = {name: value for name, value in (values or {}).items() if value is not None}
+        for name in _BRACES.findall(path):
+            path = path.replace(f"{{{name}}}", quote(str(given.pop(name)), safe=""))
+        body: object = given
+        if method in ("GET", "DELETE"):
+            query = urlencode([(name, part) for name, value in given.items() for part in _parts(value)])
+            path, body = f"{path}?{query}" if query else path, None
+        client, within_s, start = self._client, self._timeout_s, self._start
+        if as_text:
+            return client.request_text(method, path, timeout_s=within_s, start=start)
+        return client.request(method, path, body, timeout_s=within_s, start=start)[1]
+
+    def inject(
+        self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
+    ) -> InjectionResult | InjectionFailed:
+        """Return the text to put before a prompt. Without a daemon it is empty, and `InjectionFailed` says why; the prompt is sent anyway."""
+        from tacit.app.queries.injection import (  # noqa: PLC0415 - settings types come with it
+            InjectionFailed,
+            InjectionResult,
+        )
+
+        body = {"text": text, "session_id": session_id, "cwd": cwd, "deadline_ms": deadline_ms}
+        within_s = self._timeout_s if deadline_ms is None else deadline_ms / 1000 + GRACE_S
+        try:
+            status, value = self._client.request_any(
+                "POST", "/v1/inject", body, timeout_s=within_s, start=self._start
+            )
+        except (DaemonUnavailable, StoreReadOnly) as error:
+            self._on_failure(error)
+            reason = "timeout" if isinstance(error.__cause__, TimeoutError) else "store"
+            return InjectionFailed(reason=reason, message=str(error), result=InjectionResult())
+        fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        if "result" not in fields:
+            raise error_of(fields, status)
+        result, failure = _result_from(fields["result"]), fields.get("failure")
+        if not failure:
+            return result
+        return InjectionFailed(reason=failure["reason"], message=failure["message"], result=result)
+
+    def flush(self) -> None:
+        """Do nothing: the daemon learns after its answers."""
+
+    def close(self) -> None:
+        """Do nothing: no connection is held open."""
+
+
+def _parts(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else (value,)  # pyright: ignore[reportUnknownVariableType]
+
+
+def _result_from(value: object) -> InjectionResult:
+    from tacit.app.queries.injection import InjectionResult  # noqa: PLC0415 - as above
+    from tacit.model.sections import DivergenceAlert  # noqa: PLC0415
+
+    fields = dict(cast("dict[str, Any]", value))
+    fields["divergence_alerts"] = tuple(DivergenceAlert(**alert) for alert in fields["divergence_alerts"])
+    for name in ("temporal_badges", "memories_included"):
+        fields[name] = tuple(fields[name])
+    return InjectionResult(**fields)

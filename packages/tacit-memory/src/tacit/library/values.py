@@ -1,0 +1,259 @@
+"""Return values of the library. Frozen; in a notebook each one shows itself as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRecord:
+    """One memory as it is stored, or as it was in an earlier version.
+
+    Attributes:
+        id: `mem_...`.
+        kind: name of its kind.
+        content: its statement.
+        scope: who may see it, e.g. `universal` or `project:...`.
+        tier: who vouches for it: user, teammate, assistant, tool or import.
+        source: where it came from, in one word.
+        status: `active`, `quarantined` (it waits for the user), `superseded` or `retired`.
+        importance: 0 to 1.
+        pinned: whether it is packed first where a preset pins.
+        sensitivity: where it may appear: public, project, session or restricted.
+        files: files that it is about.
+        created_at_ms, updated_at_ms: milliseconds since the Unix epoch.
+        valid_from_ms: since when it holds, likewise.
+        valid_to_ms: until when it held; None = it still does.
+    """
+
+    id: str
+    kind: str
+    content: str
+    scope: str
+    tier: str
+    source: str
+    status: str
+    importance: float
+    pinned: bool
+    sensitivity: str
+    files: tuple[str, ...]
+    created_at_ms: int
+    updated_at_ms: int
+    valid_from_ms: int
+    valid_to_ms: int | None = None
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            ("id", "kind", "content", "status", "scope", "tier"),
+            [(self.id, self.kind, self.content, self.status, self.scope, self.tier)],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryPage:
+    """One page of a list of memories. Supports iteration, `len()` and indexing.
+
+    Attributes:
+        memories: this part, in the order of the list.
+        total: number of memories in the whole list.
+    """
+
+    memories: tuple[MemoryRecord, ...]
+    total: int
+
+    def __iter__(self):  # noqa: ANN204 - an iterator of MemoryRecord
+        return iter(self.memories)
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    def __getitem__(self, place: int) -> MemoryRecord:
+        return self.memories[place]
+
+    def _repr_html_(self) -> str:
+        rows = [(memory.id, memory.kind, memory.content, memory.status) for memory in self.memories]
+        caption = f"{len(self.memories)} of {self.total} memories"
+        return html_table(("id", "kind", "content", "status"), rows, caption=caption)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One memory of an answer.
+
+    Attributes:
+        id: `mem_...`.
+        kind: name of its kind.
+        content: its statement, shortened where the budget asked for it.
+        relevance: probability that it helps, 0-1.
+        scope: who may see it, e.g. `universal` or `project:...`.
+        tier: who vouches for it: user, teammate, assistant, tool or import.
+        source: where it came from, in one word.
+        created_at_ms: milliseconds since the Unix epoch.
+        valid_from_ms: since when it holds, likewise.
+        valid_to_ms: until when it held; None = it still does.
+    """
+
+    id: str
+    kind: str
+    content: str
+    relevance: float
+    scope: str
+    tier: str
+    source: str
+    created_at_ms: int
+    valid_from_ms: int = 0
+    valid_to_ms: int | None = None
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            ("id", "kind", "content", "relevance"), [(self.id, self.kind, self.content, self.relevance)]
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollection:
+    """An answer to a question; empty where nothing is on record.
+
+    Attributes:
+        text: the block for a model; "" = nothing.
+        tokens: its size.
+        memories: what it was written from, in its order.
+        silence: why it is empty, in words.
+        trace_id: `trc_...`, what `tacit why` shows in full.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    memories: tuple[Found, ...] = ()
+    silence: str = ""
+    trace_id: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.memories)
+
+    def _repr_html_(self) -> str:
+        rows = [(one.id, one.kind, one.content, one.relevance) for one in self.memories]
+        caption = self.silence or f"{len(rows)} memories, {self.tokens} tokens"
+        return html_table(("id", "kind", "content", "relevance"), rows, caption=caption)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What one call changed.
+
+    Attributes:
+        change: add, merge, supersede, contradict, edit, retire, or skip where nothing was stored.
+        id: `mem_...` of the memory that holds it now, or of the one that ended; "" for a skip.
+        content: its words as they are stored, without secrets; "" for a retired one.
+        reason: why, in words.
+        change_id: `chg_...`, what `undo` takes; "" = nothing was written.
+    """
+
+    change: str
+    id: str
+    content: str
+    reason: str
+    change_id: str = ""
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            ("change", "id", "content", "reason"), [(self.change, self.id, self.content, self.reason)]
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Considered:
+    """A memory that a recall looked at.
+
+    Attributes:
+        id: `mem_...`.
+        content: its statement; "" = it was dropped before it was read.
+        relevance: probability that it helps, 0-1; None = it was dropped before it was scored.
+        outcome: `given`, or the stage that dropped it and why.
+    """
+
+    id: str
+    content: str
+    relevance: float | None
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRecord:
+    """One recall: what was asked, what was given, and why not more.
+
+    Attributes:
+        trace_id: `trc_...`.
+        session: `host/id`, or "" where no session asked.
+        surface: the surface that was asked for.
+        text: the words.
+        at_ms: milliseconds since the Unix epoch.
+        silence: why nothing was given, in words; "" = something was.
+        considered: the memories that it looked at, first those that were given.
+    """
+
+    trace_id: str
+    session: str
+    surface: str
+    text: str
+    at_ms: int
+    silence: str
+    considered: tuple[Considered, ...]
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Ids of the memories that were given."""
+        return tuple(one.id for one in self.considered if one.outcome == GIVEN)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.id, one.content, "" if one.relevance is None else one.relevance, one.outcome)
+            for one in self.considered
+        ]
+        caption = f"{self.surface}: {self.text}" + (f" ({self.silence})" if self.silence else "")
+        return html_table(("id", "content", "relevance", "outcome"), rows, caption=caption)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundItem:
+    """An item.
+
+    Attributes:
+        namespace: labels from the widest to the narrowest.
+        key: the name of the item in its namespace.
+        value: a JSON object.
+        created_at_ms, updated_at_ms: milliseconds since the Unix epoch.
+        score: similarity to the query, higher is better; None = there was no query, or the item has no memory.
+    """
+
+    namespace: tuple[str, ...]
+    key: str
+    value: Mapping[str, Any]
+    created_at_ms: int
+    updated_at_ms: int
+    score: float | None = None
+
+
+GIVEN = "given"
+"""The outcome of a memory that was given."""
+
+
+# --- tables for notebooks
+
+_STYLE = "text-align:left;vertical-align:top"
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> str:
+    """A table; `caption` stands above it."""
+    head = "".join(_cell("th", heading) for heading in headings)
+    body = "".join(f"<tr>{''.join(_cell('td', value) for value in row)}</tr>" for row in rows)
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(tag: str, value: object) -> str:
+    text = f"{value:.2f}" if isinstance(value, float) else str(value)
+    return f'<{tag} style="{_STYLE}">{escape(text)}</{tag}>'

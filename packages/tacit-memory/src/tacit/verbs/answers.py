@@ -1,0 +1,1019 @@
+"""The shapes of the API's answers, each declared once: handlers fill them, the encoder writes them, the OpenAPI document and the clients' types are made from them.
+
+In: values of the program. Out: models to fill. A value of the program is an answer, or a part of one, as it is, but for those
+that `SentAs` names: memories, changes and traces have a form of their own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, make_dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    TypeAdapter,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, core_schema
+
+from tacit.app.admin.admin import Graph
+from tacit.app.admin.digests import SessionDigest
+from tacit.app.admin.learned import Learned, LearnedStatement
+from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
+from tacit.app.admin.series import Series
+from tacit.app.admin.settings import AgentSettings, SettingRow, SettingsView
+from tacit.app.holdout import Holdout
+from tacit.app.maintenance.jobs import Job
+from tacit.app.maintenance.maintenance import StoreCopy
+from tacit.app.maintenance.review_queue import ReviewCause
+from tacit.app.projects import Related
+from tacit.app.queries.injection import InjectionResult
+from tacit.app.reasons import ShownTrace, change_text, in_words, summary_text
+from tacit.app.sharing.team import SharedFile
+from tacit.app.stats import InjectionStats, stats_of
+from tacit.app.transfer.report import ImportLine
+from tacit.capture.bootstrap.project_import import RuleFile
+from tacit.capture.discover import TranscriptInfo
+from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.memory import Memory, Provenance, Relation, Sensitivity, SensitivityName, TrustTier
+from tacit.model.pack import Block, PackItem
+from tacit.model.scope import Scope
+from tacit.model.shared import (
+    AddedMember,
+    AuditEntry,
+    MemberView,
+    Owned,
+    SharedMemory,
+    ShareRequest,
+    TeamMembership,
+    TeamProject,
+)
+from tacit.model.trace import SilenceCause, Trace
+from tacit.ports.store import ProjectRecord, StoreStats
+from tacit.recall.finished import Replayed
+from tacit.state.counted import Verdict
+from tacit.sync.views import (
+    DeviceView,
+    Exchanged,
+    KnownTeam,
+    LoginResult,
+    SignInBegun,
+    SignInResult,
+    SyncStatus,
+)
+
+Tier = Literal["import", "tool", "assistant", "teammate", "user"]
+
+
+_Shape = TypeVar("_Shape")
+
+
+class Shape(BaseModel):
+    """What all answers have in common."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SentAs:
+    """In an annotation: how a value of the program is written in an answer, and the shape that it has there."""
+
+    write: Callable[[Any], Any]
+    shape: Any
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take the value unchecked, and write it as the shape."""
+        written = core_schema.plain_serializer_function_ser_schema(
+            self.write, return_schema=handler.generate_schema(self.shape)
+        )
+        return core_schema.any_schema(serialization=written)
+
+
+def _view(of: type[Any], name: str, about: str, **other: Any) -> type[Any]:
+    """The shape of a value of the program: its fields, with `other` types for some, and those that it has not."""
+    hints = get_type_hints(of)
+    types: dict[str, Any] = {field.name: hints[field.name] for field in fields(of)} | other
+    namespace = {"__doc__": about, "__module__": __name__, "__pydantic_config__": ConfigDict(extra="forbid")}
+    return make_dataclass(name, types.items(), namespace=namespace, kw_only=True, slots=True)
+
+
+def _fill(shape: Callable[..., _Shape], value: object, **other: object) -> _Shape:
+    """`shape` with the attributes of `value` of the same names, and `other` values."""
+    names = (field.name for field in fields(cast(Any, shape)) if field.name not in other)
+    return shape(**{name: getattr(value, name) for name in names}, **other)
+
+
+_Origin = _view(
+    Provenance,
+    "Origin",
+    "Who said it and where.",
+    tier=Annotated[TrustTier, SentAs(lambda tier: tier.name.lower(), Tier)],
+    speaker=Annotated[str, Field(description="the tier, or `agent` for what an agent stated through a tool")],
+)
+_MemoryFields = _view(
+    Memory,
+    "MemoryFields",
+    "One memory. Times are milliseconds since the epoch.",
+    scope=Annotated[Scope, SentAs(str, str), Field(description="such as `universal` or `project:...`")],
+    provenance=_Origin,
+    sensitivity=Annotated[Sensitivity, SentAs(lambda level: level.name.lower(), SensitivityName)],
+    content_hash=str,
+    etag=Annotated[
+        str, Field(description="for `If-Match`; changes with everything but `use_count` and `shown_count`")
+    ],
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class MemoryView(_MemoryFields):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
+    """One memory. Times are milliseconds since the epoch."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FoundMemory(MemoryView):
+    """A memory as an answer hands it over."""
+
+    text: str
+    text_tokens: int
+    shortened: bool
+    relevance: float
+    scores: Mapping[str, float]
+    reasons: Sequence[str]
+
+
+def _memory_view(memory: Memory, shape: Callable[..., _Shape] = MemoryView, **other: object) -> _Shape:
+    origin = _fill(_Origin, memory.provenance)
+    return _fill(shape, memory, provenance=origin, etag=etag_of(memory), **other)
+
+
+@cache
+def _versions() -> TypeAdapter[Any]:
+    return TypeAdapter(MemoryView)
+
+
+def etag_of(memory: Memory) -> str:
+    """What changes with every change of a memory but a use: uses are counted without a new version."""
+    view = _fill(MemoryView, memory, provenance=_fill(_Origin, memory.provenance), etag="")
+    version = _versions().dump_python(view, mode="json", exclude={"etag", "use_count", "shown_count"})
+    return hashlib.blake2b(json.dumps(version).encode("ascii"), digest_size=10).hexdigest()
+
+
+def _found_memory(item: PackItem) -> FoundMemory:
+    candidate = item.candidate
+    return _memory_view(
+        candidate.memory,
+        FoundMemory,
+        text=item.text,
+        text_tokens=item.tokens,
+        shortened=item.shortened,
+        relevance=candidate.relevance,
+        scores=dict(candidate.scores),
+        reasons=candidate.reasons,
+    )
+
+
+MemoryAnswer = Annotated[Memory, SentAs(_memory_view, MemoryView)]
+_TraceFields = _view(
+    ShownTrace,
+    "TraceFields",
+    "One recall from signal to delivery.",
+    cause=SilenceCause | None,
+    stats=InjectionStats,
+    summary=str,
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class TraceView(_TraceFields):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
+    """One recall from signal to delivery, with its counts."""
+
+
+def _trace_view(trace: Trace) -> TraceView:
+    return _fill(TraceView, in_words(trace), stats=stats_of(trace), summary=summary_text(trace))
+
+
+TraceAnswer = Annotated[Trace, SentAs(_trace_view, TraceView)]
+
+
+class Written(Shape):
+    """A memory was stored or changed."""
+
+    change: Literal["add", "merge", "edit"]
+    reason: str
+    cause: ChangeCause
+    memory: MemoryAnswer
+
+
+class Superseded(Shape):
+    """A memory was stored in place of others."""
+
+    change: Literal["supersede"]
+    reason: str
+    cause: ChangeCause
+    memory: MemoryAnswer
+    old_id: str
+    at_ms: int
+    further: Sequence[str]
+    contested: Sequence[str]
+
+
+class Contradicted(Shape):
+    """A memory was stored that contradicts others."""
+
+    change: Literal["contradict"]
+    reason: str
+    cause: ChangeCause
+    memory: MemoryAnswer
+    other_id: str
+    further: Sequence[str]
+
+
+class Retired(Shape):
+    """A memory is recalled no more."""
+
+    change: Literal["retire"]
+    reason: str
+    cause: ChangeCause
+    memory_id: str
+    at_ms: int
+
+
+class Skipped(Shape):
+    """Nothing was stored, and why; `memory_id` names the memory that says it already, "" where none does."""
+
+    change: Literal["skip"]
+    reason: str
+    cause: ChangeCause
+    content: str
+    memory_id: str
+
+
+ChangeView = Written | Superseded | Contradicted | Retired | Skipped
+
+
+def _change_view(change: Change) -> ChangeView:
+    reason, cause = change_text(change.reason), change.reason.cause
+    match change:
+        case Skip():
+            return Skipped(
+                change="skip", reason=reason, cause=cause, content=change.content, memory_id=change.memory_id
+            )
+        case Retire():
+            return Retired(
+                change="retire", reason=reason, cause=cause, memory_id=change.memory_id, at_ms=change.at_ms
+            )
+        case Supersede():
+            return Superseded(
+                change="supersede",
+                reason=reason,
+                cause=cause,
+                memory=change.memory,
+                old_id=change.old_id,
+                at_ms=change.at_ms,
+                further=change.further,
+                contested=change.contested,
+            )
+        case Contradict():
+            return Contradicted(
+                change="contradict",
+                reason=reason,
+                cause=cause,
+                memory=change.memory,
+                other_id=change.other_id,
+                further=change.further,
+            )
+        case Add():
+            return Written(change="add", reason=reason, cause=cause, memory=change.memory)
+        case Merge():
+            return Written(change="merge", reason=reason, cause=cause, memory=change.memory)
+        case Edit():
+            return Written(change="edit", reason=reason, cause=cause, memory=change.memory)
+
+
+ChangeAnswer = Annotated[Change, SentAs(_change_view, ChangeView)]
+
+
+ChangeId = Annotated[
+    str | None,
+    Field(description="for `POST /v1/undo`; null where nothing was written, or nothing was asked to be"),
+]
+
+
+NextCursor = Annotated[str | None, Field(description="for `cursor`; null at the end")]
+
+
+class Changed(Shape):
+    """What was changed."""
+
+    changes: Sequence[ChangeAnswer]
+    change_id: ChangeId = None
+
+
+class RecalledView(Shape):
+    """The block as a host would get it, its memories best first, the trace with all ten stages."""
+
+    block: Block
+    memories: Sequence[Annotated[PackItem, SentAs(_found_memory, FoundMemory)]]
+    budget_tokens: int
+    trace: TraceAnswer
+    replayed: Sequence[Replayed] = Field(description="the same decided at the thresholds asked for")
+
+
+class BlockView(Shape):
+    """A block."""
+
+    block: Block
+
+
+class MemoryPage(Shape):
+    """One page; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200."""
+
+    memories: Sequence[MemoryAnswer]
+    limit: int
+    offset: int
+    next_offset: int | None
+    next_cursor: str | None
+    total: int | None
+
+
+class Hit(Shape):
+    """A memory found, with its place in the two rankings (1 = first; null = not in it)."""
+
+    memory: MemoryAnswer
+    score: float
+    by_words: int | None
+    by_meaning: int | None
+
+
+class Hits(Shape):
+    """Memories found, best first."""
+
+    hits: Sequence[Hit]
+
+
+class OneMemory(Shape):
+    """One memory."""
+
+    memory: MemoryAnswer
+    change_id: ChangeId = None
+
+    @property
+    def etag(self) -> str:
+        """Of this version, for `If-Match`."""
+        return etag_of(self.memory)
+
+
+class Versions(Shape):
+    """All versions, oldest first."""
+
+    versions: Sequence[MemoryAnswer]
+    next_cursor: NextCursor
+
+
+class Relations(Shape):
+    """Relations of a memory, and the memories at their other ends."""
+
+    relations: Sequence[Relation]
+    memories: Sequence[MemoryAnswer]
+    next_cursor: NextCursor
+
+
+class ReviewEntry(Shape):
+    """One question to the user."""
+
+    memory: MemoryAnswer
+    other: MemoryAnswer | None
+    cause: ReviewCause
+    reason: str
+    alike: bool = Field(description="whether a comparison of a pair word by word makes sense")
+
+
+class GroupCount(Shape):
+    """How many entries are of one group."""
+
+    value: str
+    count: int
+
+
+class ReviewGroups(Shape):
+    """How many of the entries asked for, by group, most first."""
+
+    kind: Sequence[GroupCount]
+    source: Sequence[GroupCount]
+    tier: Sequence[GroupCount]
+    cause: Sequence[GroupCount]
+    scope: Sequence[GroupCount]
+
+
+class ReviewQueue(Shape):
+    """What waits: a part of what fits, how many fit and how many wait in all; `next_cursor` is null at the end."""
+
+    review: Sequence[ReviewEntry]
+    total: int
+    waiting: int
+    groups: ReviewGroups
+    next_cursor: str | None
+
+
+class Decided(Shape):
+    """How many statements were decided on."""
+
+    decided: int
+    change_id: ChangeId = None
+
+
+class ChangeEntry(Shape):
+    """One version as it was written, and what stood before it; versions of one change share its id."""
+
+    change_id: str
+    at_ms: int
+    reason: str
+    cause: ChangeCause
+    memory: MemoryAnswer
+    before: MemoryAnswer | None
+
+
+class ChangeLog(Shape):
+    """What was written last."""
+
+    changes: Sequence[ChangeEntry]
+    next_cursor: NextCursor
+
+
+class Traces(Shape):
+    """Recalls, newest first; `replayed` where a threshold was given."""
+
+    traces: Sequence[TraceAnswer]
+    replayed: Sequence[Replayed]
+    next_cursor: NextCursor
+
+
+class TimelinePage(Shape):
+    """Recalls in one line each, newest first; `next_cursor` is null at the end."""
+
+    recalls: Sequence[RecallRow]
+    next_cursor: str | None
+
+
+class OneTrace(Shape):
+    """One recall, with what was said of it."""
+
+    trace: TraceAnswer
+    verdicts: Sequence[Verdict]
+
+
+class ReplayedView(Shape):
+    """One recall decided again."""
+
+    replayed: Replayed
+
+
+class Verdicts(Shape):
+    """What was said of injections, newest first."""
+
+    verdicts: Sequence[Verdict]
+    next_cursor: NextCursor = None
+
+
+class SessionPage(Shape):
+    """Sessions, newest signal first; `next_cursor` is null at the end."""
+
+    sessions: Sequence[SessionRow]
+    next_cursor: str | None
+
+
+class ExposurePage(Shape):
+    """What was handed over, newest first; `next_cursor` is null at the end."""
+
+    exposures: Sequence[InjectedMemory]
+    next_cursor: str | None
+
+
+class Muted(Shape):
+    """Whether a session is muted."""
+
+    session: str
+    muted: bool
+
+
+class OneSession(Shape):
+    """One session turn by turn."""
+
+    session: SessionView
+
+
+_LearnedStatementView = _view(
+    LearnedStatement,
+    "LearnedStatement",
+    "One statement of a session and what became of it. `believed` says whose word it is, `waits` whether the user has to decide.",
+    memory=MemoryAnswer,
+    waits=bool,
+    replaced=Sequence[MemoryAnswer],
+    questions=Sequence[MemoryAnswer],
+)
+_LearnedView = _view(
+    Learned,
+    "LearnedView",
+    "What one session taught.",
+    statements=Sequence[
+        Annotated[
+            LearnedStatement,
+            SentAs(lambda statement: _fill(_LearnedStatementView, statement), _LearnedStatementView),
+        ]
+    ],
+)
+LearnedAnswer = Annotated[Learned, SentAs(lambda learned: _fill(_LearnedView, learned), _LearnedView)]
+
+
+class DigestPage(Shape):
+    """Digests, newest first. `reason` says why there is none at all, or why the newest session has none yet."""
+
+    digests: Sequence[SessionDigest]
+    reason: str
+    next_cursor: NextCursor
+
+
+class SessionLearned(Shape):
+    """What a session taught; null where there was no session yet."""
+
+    learned: LearnedAnswer | None
+
+
+class GraphView(Shape):
+    """Memories and relations."""
+
+    graph: Graph
+
+
+class ProjectRow(Shape):
+    """A project and how many active memories it holds."""
+
+    project: ProjectRecord
+    scope: str
+    active: int
+
+
+class Projects(Shape):
+    """Projects by name."""
+
+    projects: Sequence[ProjectRow]
+    next_cursor: NextCursor
+
+
+class FolderProject(Shape):
+    """The project of a folder, and what else may belong to it. `notice` is what the user has not answered yet, or empty."""
+
+    project: ProjectRecord
+    related: Sequence[Related]
+    notice: str
+
+
+class SyncView(Shape):
+    """What is known of the sync of this home."""
+
+    sync: SyncStatus
+
+
+class SyncedView(SyncView):
+    """What an exchange with the server did."""
+
+    exchanged: Exchanged
+
+
+class LoggedInView(Shape):
+    """A login, or with `dry_run` what it would send."""
+
+    shared: int = Field(description="memories that other devices of the account get")
+    login: LoginResult | None
+
+
+class SignInView(Shape):
+    """A single sign-on that was begun."""
+
+    sign_in: SignInBegun
+
+
+class SignedInView(Shape):
+    """The result of a single sign-on."""
+
+    sign_in: SignInResult
+
+
+class InviteView(Shape):
+    """A code for one more device."""
+
+    code: str
+
+
+class DevicesView(Shape):
+    """The devices of an account."""
+
+    devices: Sequence[DeviceView]
+    next_cursor: NextCursor = None
+
+
+class TeamView(Shape):
+    """What a team shares in its repository. `problem` is why that is not known, or empty."""
+
+    project: ProjectRecord
+    joined: bool = Field(description="what stands on the default branch counts as the word of teammates here")
+    files: Sequence[SharedFile]
+    problem: str
+    changed: int = Field(description="files that this request imported, changed or ended")
+
+
+class TeamsView(Shape):
+    """The teams of the user on the server."""
+
+    teams: Sequence[TeamMembership]
+
+
+class KnownTeamsView(Shape):
+    """The teams that the user joined, as this home knows them."""
+
+    teams: Sequence[KnownTeam]
+
+
+class MembersView(Shape):
+    """The members of a team."""
+
+    members: Sequence[MemberView]
+    next_cursor: NextCursor = None
+
+
+class AddedMemberView(Shape):
+    """A member who was added or changed."""
+
+    added: AddedMember
+
+
+class TeamProjectView(Shape):
+    """A project whose memories may be shared with a team."""
+
+    project: TeamProject
+
+
+class OwnedView(Shape):
+    """Everything that the server holds about the user in their teams."""
+
+    owned: Owned
+
+
+class AuditView(Shape):
+    """Entries of a team's audit log, newest first."""
+
+    entries: Sequence[AuditEntry]
+    next_cursor: NextCursor
+
+
+class ShareRequestsView(Shape):
+    """Requests to share, oldest first."""
+
+    requests: Sequence[ShareRequest]
+    next_cursor: NextCursor
+
+
+class ShareRequestView(Shape):
+    """A request to share in its present state."""
+
+    request: ShareRequest
+
+
+class SharedMemoryView(Shape):
+    """A memory that a team shares or has just stopped sharing."""
+
+    memory: SharedMemory
+
+
+class SharedView(Shape):
+    """The file of a shared memory, as it was written or removed."""
+
+    file: SharedFile
+
+
+class KindRow(Shape):
+    """A kind of memory."""
+
+    name: str
+    label: str
+    prefix: str
+    importance: float
+    half_life_days: float | None
+    standing: bool
+    episodic: bool
+
+
+class Kinds(Shape):
+    """The kinds that hold."""
+
+    kinds: Sequence[KindRow]
+
+
+_RuleFileView = _view(
+    RuleFile,
+    "RuleFileView",
+    "One rule file: its path in the project, how many memories it stands for now, and what happened to it.",
+    left_out=Annotated[
+        Sequence[Annotated[ChangeReason, SentAs(change_text, str)]],
+        Field(description="why statements of it were not stored, one reason each"),
+    ],
+)
+RuleFileAnswer = Annotated[RuleFile, SentAs(lambda file: _fill(_RuleFileView, file), _RuleFileView)]
+
+
+class SpaceRow(Shape):
+    """A space: one way to measure closeness. `high` and `low` are thresholds on its own scale."""
+
+    name: str
+    family: Literal["meaning", "words", "situation", "things", "time"]
+    summary: str
+    topic_weight: float
+    high: float
+    low: float
+
+
+class Spaces(Shape):
+    """The spaces in their fixed order."""
+
+    spaces: Sequence[SpaceRow]
+
+
+class Imported(Shape):
+    """What an import of rule files did."""
+
+    files: Sequence[RuleFileAnswer]
+    changes: Sequence[ChangeAnswer]
+
+
+class Transcripts(Shape):
+    """Past transcripts."""
+
+    transcripts: Sequence[TranscriptInfo]
+    next_cursor: NextCursor
+
+
+class WriteUpRequest(Shape):
+    """One request to the language model, word by word. `tokens` is estimated."""
+
+    session: str
+    root: str
+    tokens: int
+    system: str
+    user: str
+
+
+class WrittenUp(Shape):
+    """What was sent to the language model, or what would be: `session`, or what else was sent; "" = nothing was sent now.
+
+    `waiting` counts the requests that can be sent after it, `tokens` what they would cost, estimated.
+    """
+
+    provider: str
+    session: str
+    error: str
+    changes: Sequence[ChangeAnswer]
+    waiting: int
+    tokens: int
+    requests: Sequence[WriteUpRequest]
+
+
+class Target(Shape):
+    """Where a copy was written."""
+
+    target: str
+
+
+class Exported(Shape):
+    """Where an export was written."""
+
+    target: str
+    format: str
+    bytes: int
+
+
+class ImportedFormat(Shape):
+    """A file that was read, and the tool that wrote it."""
+
+    path: str
+    tool: str
+
+
+class ImportedFile(Shape):
+    """What an import did, or with `dry_run` would do."""
+
+    formats: Sequence[ImportedFormat]
+    counts: Mapping[str, int] = Field(description="statements by `action`, all of them")
+    lines: Sequence[ImportLine] = Field(description="one per statement, in order; at most 5,000")
+    unconfirmed: int = Field(description="statements that wait in review")
+    speaks_for_user: bool = Field(
+        description="it holds statements in the user's name that this home did not sign; ask the user before you send `mine`"
+    )
+    change_ids: Sequence[str] = Field(description="the changes that it wrote, for `POST /v1/undo`")
+    dry_run: bool
+
+
+class Copies(Shape):
+    """Copies of the store."""
+
+    copies: Sequence[StoreCopy]
+
+
+class Restored(Shape):
+    """A store that was replaced, or with `dry_run` could be."""
+
+    source: str
+    former: str | None = Field(
+        description="where the former store is now; null = there was none, or `dry_run`"
+    )
+    recovered: int | None = Field(
+        description="how many memories could be read of a damaged database; null = the backup is sound"
+    )
+    dry_run: bool
+
+
+class Problems(Shape):
+    """Problems of the store, as sentences."""
+
+    problems: Sequence[str]
+
+
+class OneJob(Shape):
+    """How long work stands."""
+
+    job: Job
+
+
+class Jobs(Shape):
+    """Long work, by name."""
+
+    jobs: Sequence[Job]
+
+
+class SeriesView(Shape):
+    """Numbers over time, for charts."""
+
+    series: Series
+
+
+class HoldoutView(Shape):
+    """Sessions with memory and without."""
+
+    holdout: Holdout
+
+
+class InjectionFailure(Shape):
+    """What broke: `reason` is embedding, store or timeout."""
+
+    reason: str
+    message: str
+
+
+class Injected(Shape):
+    """What to put before a prompt; with a failure, what may be used all the same."""
+
+    result: InjectionResult
+    failure: InjectionFailure | None
+
+
+class ItemView(Shape):
+    """An item of a program. `score` is null if a query did not determine the order."""
+
+    namespace: Sequence[str]
+    key: str
+    value: Annotated[
+        Mapping[str, Any], WithJsonSchema({"type": "object", "additionalProperties": True, "title": "Value"})
+    ]
+    created_at_ms: int
+    updated_at_ms: int
+    memory_id: str
+    score: float | None
+
+
+class OneItem(Shape):
+    """One item; null = there is none."""
+
+    item: ItemView | None
+
+
+class ItemList(Shape):
+    """Items, best or newest first."""
+
+    items: Sequence[ItemView]
+    next_cursor: NextCursor
+
+
+class NamespaceList(Shape):
+    """The namespaces that hold items, sorted."""
+
+    namespaces: Sequence[Sequence[str]]
+    next_cursor: NextCursor
+
+
+class OneSetting(Shape):
+    """Every layer's value of one setting."""
+
+    setting: SettingRow
+
+
+class Differences(Shape):
+    """Settings whose value is not the shipped one."""
+
+    settings: Sequence[SettingRow]
+
+
+class Reverted(Shape):
+    """Whether there was anything to take back, and what holds now."""
+
+    reverted: bool
+    settings: SettingsView
+
+    @property
+    def etag(self) -> str:
+        """Of the user's file, for `If-Match`."""
+        return self.settings.etag
+
+
+class SettingsAnswer(Shape):
+    """Settings with the layer of every value."""
+
+    settings: SettingsView
+
+    @property
+    def etag(self) -> str:
+        """Of the user's file, for `If-Match`."""
+        return self.settings.etag
+
+
+class Agents(Shape):
+    """Agents that are known: from settings and from sessions."""
+
+    agents: Sequence[AgentSettings]
+    next_cursor: NextCursor
+
+
+class OneAgent(Shape):
+    """One agent's settings."""
+
+    agent: AgentSettings
+
+
+class Check(Shape):
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    detail: str
+    hint: str
+
+
+class Health(Shape):
+    """Whether all is well, and numbers of the process."""
+
+    ok: bool
+    version: str
+    checks: Sequence[Check]
+    store: StoreStats
+    # Not `Mapping[str, float]`: that would write whole numbers as fractions.
+    counters: Annotated[
+        Mapping[str, Any],
+        WithJsonSchema({"type": "object", "additionalProperties": {"type": "number"}, "title": "Counters"}),
+    ]
+
+
+class Document(Shape):
+    """A document of its own, such as a JSON schema."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(Shape):
+    """An error (RFC 9457). `code` is stable; `hint` says what to do."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:tacit:error:not_found",
+                    "title": "Not found",
+                    "status": 404,
+                    "detail": "No memory is called 'mem_0000'.",
+                    "code": "not_found",
+                    "hint": "GET /v1/memories lists them.",
+                }
+            ]
+        }
+    )
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    hint: str

@@ -1,0 +1,41 @@
+"""How an entry point asks a verb: trust first, then the verb, then the name of the change. In: an engine, who asks, a checked request. Out: the verb's answer.
+
+A verb is a function of a module of this package. Its signature names its request and its answer, its docstring is the text of the API's
+document, and `tacit.safety.trust` says who may use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tacit.app.caller import Caller
+from tacit.app.engine import Engine
+from tacit.safety.trust import NOTING, require_user
+
+AnswerT = TypeVar("AnswerT")
+Verb = Callable[[Engine, Caller, Any], AnswerT]
+
+
+def ask_verb(verb: Verb[AnswerT], engine: Engine, caller: Caller, request: object) -> AnswerT:
+    """Ask `verb`. If its answer has a `change_id`, that is the change which the verb wrote.
+
+    Raises:
+        RefusedByTrust: if `caller` may not use the verb.
+        TacitError: what the verb refuses.
+    """
+    name = verb.__name__
+    require_user(name, caller.speaker, trial=getattr(request, "dry_run", False))
+    if name in NOTING and not caller.by_user:
+        engine.refuse_note(caller.cwd, caller.session)
+    with engine.noting_changes() as written:
+        answer = verb(engine, caller, request)
+    if not written or not names_change(type(answer)):
+        return answer
+    with_change: Any = answer
+    return with_change.model_copy(update={"change_id": written[-1]})
+
+
+def names_change(answer: Any) -> bool:
+    """Whether an answer of this type names the change that was written."""
+    return "change_id" in getattr(answer, "model_fields", ())

@@ -1,0 +1,211 @@
+"""Change a memory: by the user's hand, which confirms it, or on an agent's word, which does not."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from tacit.app.caller import Caller
+from tacit.app.engine import Engine
+from tacit.errors import InvalidInput
+from tacit.model.changes import Edit as EditChange
+from tacit.model.memory import BY_TOOL, Sensitivity, SensitivityName, TrustTier
+from tacit.model.scope import Scope
+from tacit.safety.trust import ENDED_STATUSES
+from tacit.verbs.answers import Changed, OneMemory
+from tacit.verbs.requests import MAX_CONTENT_CHARS, NewScope, OfMemory, Place, ScopeText, UserWords, Whens
+from tacit.verbs.show import find
+
+
+class Edit(OfMemory):
+    """Change a memory; what is left out stays."""
+
+    content: str | None = Field(
+        default=None, min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement"
+    )
+    headline: str | None = Field(
+        default=None, max_length=200, description="what an index shows of it; empty: made from the words"
+    )
+    kind: str | None = Field(default=None, max_length=100, description="its kind")
+    when: str | None = Field(default=None, max_length=2000, description="when it applies, in words")
+    scope: NewScope | None = Field(
+        default=None,
+        description="who may see it: `universal`, `language:python`, `project` (that of `cwd`), `project:...`",
+    )
+    cwd: Place = Field(default="", description="working folder, for the scope `project`")
+    importance: float | None = Field(default=None, ge=0.0, le=1.0, description="0 to 1")
+    pinned: bool | None = Field(default=None, description="packed first in presets that pin")
+    sensitivity: SensitivityName | None = Field(default=None, description="where it may appear")
+    all_branches: Literal[True] | None = Field(
+        default=None,
+        description="true = from now on it holds on all branches, not only on the one it was learned on",
+    )
+
+    @property
+    def wanted_sensitivity(self) -> Sensitivity | None:
+        """The new level, or None to leave it."""
+        return Sensitivity.parse(self.sensitivity) if self.sensitivity else None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if all(getattr(self, name) is None for name in type(self).model_fields if name not in ("id", "cwd")):
+            raise ValueError("at least one field to change")
+        return self
+
+
+class Update(OfMemory):
+    """Change a memory on an agent's word; what is left out stays."""
+
+    content: str | None = Field(default=None, max_length=MAX_CONTENT_CHARS, description="the statement")
+    kind: str | None = Field(default=None, max_length=100, description="its kind")
+    when: Whens | None = Field(default=None, description="when it applies")
+    user_words: UserWords = ""
+
+
+class Replace(OfMemory):
+    """A memory's every part that can be edited; what is left out gets the value it would have without you."""
+
+    content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement")
+    kind: str = Field(min_length=1, max_length=100, description="its kind")
+    when: str = Field(default="", max_length=2000, description="when it applies, in words; empty = unchanged")
+    scope: ScopeText = Field(description="who may see it")
+    importance: float = Field(ge=0.0, le=1.0, description="0 to 1")
+    pinned: bool = Field(default=False, description="packed first in presets that pin")
+
+
+class Supersede(OfMemory):
+    """Another statement in its place."""
+
+    content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the new statement")
+    kind: str | None = Field(default=None, max_length=100, description="its kind; default: unchanged")
+    when: str | None = Field(default=None, max_length=2000, description="when it applies; default: unchanged")
+    scope: ScopeText | None = Field(default=None, description="its scope; default: unchanged")
+
+
+class MergeInto(OfMemory):
+    """Which memory says the same."""
+
+    into: str = Field(
+        min_length=1, max_length=100, description="id of the memory that stays, or the beginning of it"
+    )
+
+
+def edit_memory(engine: Engine, caller: Caller, request: Edit) -> OneMemory:
+    """Change parts of a memory. The history keeps the old version.
+
+    Fields that you leave out do not change. Send `If-Match` so that you do not overwrite a change that somebody
+    else made meanwhile. `POST /v1/undo` takes the change back.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+        RefusedByRedaction: the text holds a secret.
+    """
+    changed = engine.memories.edit(
+        engine.show(request.id),
+        content=request.content,
+        kind=request.kind,
+        when=request.when,
+        scope=None if request.scope is None else engine.scope_called(request.scope, request.cwd),
+        importance=request.importance,
+        pinned=request.pinned,
+        sensitivity=request.wanted_sensitivity,
+        all_branches=request.all_branches is True,
+        headline=request.headline,
+    )
+    return OneMemory(memory=changed)
+
+
+def replace_memory(engine: Engine, caller: Caller, request: Replace) -> OneMemory:
+    """Replace a memory as a whole. The history keeps the old version.
+
+    Send every field that can be edited; a field that is left out gets its default. It needs `If-Match` with
+    the `etag` that the memory had when you read it.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+        RefusedByRedaction: the text holds a secret.
+    """
+    changed = engine.memories.edit(
+        engine.show(request.id),
+        content=request.content,
+        kind=request.kind,
+        when=request.when or None,
+        scope=Scope.parse(request.scope),
+        importance=request.importance,
+        pinned=request.pinned,
+    )
+    return OneMemory(memory=changed)
+
+
+def supersede_memory(engine: Engine, caller: Caller, request: Supersede) -> Changed:
+    """Supersede a memory by another statement. The history of the old one stays.
+
+    The new statement becomes a memory of its own, and the old one ends and names it. Without `kind`, `when`
+    and `scope` it takes them from the old one.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+        RefusedByRedaction: the text holds a secret.
+    """
+    scope = Scope.parse(request.scope) if request.scope is not None else None
+    changes = engine.memories.supersede(
+        engine.show(request.id), request.content, kind=request.kind, when=request.when, scope=scope
+    )
+    return Changed(changes=changes)
+
+
+def merge_memory(engine: Engine, caller: Caller, request: MergeInto) -> Changed:
+    """Merge a memory into another one that says the same.
+
+    The memory of the path ends, and the one named by `into` counts its evidence, too. `POST /v1/undo` takes
+    it back.
+
+    Raises:
+        NotFound: one of the two memories does not exist.
+    """
+    changes = engine.admin.merge(engine.show(request.id), request.into)
+    return Changed(changes=changes)
+
+
+def update_memory(engine: Engine, caller: Caller, request: Update) -> Changed:
+    """Change a memory on an agent's word; the memory is not confirmed by it.
+
+    An agent's own statement that nobody confirmed is changed in place. Other words take the place of anything else as a new
+    statement does (`remember` with `replaces`): what a person said stays until the user agrees, unless `user_words` prove that
+    they do: words that they typed in the session of `caller` (None = the only one at work).
+
+    Raises:
+        InvalidInput: nothing is to be changed, or the memory does not hold any more.
+        NotFound: no memory that may be seen has this id.
+        RefusedByTrust: kind or `when` of a person's statement is to be changed without the user's words, or nothing is noted.
+    """
+    memory = find(engine, caller, request.id)
+    content, kind, when = request.content or None, request.kind or None, request.when or None
+    if memory.status in ENDED_STATUSES:
+        raise InvalidInput(f"{memory.id} does not hold any more.", hint="Store what holds now instead.")
+    same = content is None or content.strip() == memory.content
+    if same and kind is None and when is None:
+        raise InvalidInput("Nothing is to be changed.", hint="Give content, kind or when.")
+    unconfirmed = memory.status == "quarantined" and memory.provenance.tier < TrustTier.ASSISTANT
+    if same or (unconfirmed and not request.user_words):
+        engine.agents.require_may_change(caller, memory, "change", user_words=request.user_words)
+        changed = engine.memories.edit(memory, content=content, kind=kind, when=when, confirms=False)
+        return Changed(changes=(EditChange(memory=engine.agents.cleaned(caller, changed)),))
+    root = engine.project(caller.cwd).root if caller.cwd else ""
+    changes = engine.remember(
+        content or "",
+        kind=kind or memory.kind,
+        scope=memory.scope,
+        when=when or (memory.trigger if memory.trigger.maker in ("user", "agent") else None),
+        cwd=caller.cwd,
+        speaker=caller.speaker,
+        source=BY_TOOL,
+        session=caller.session,
+        files=[os.path.join(root, file) for file in memory.files],  # noqa: PTH118
+        user_words=request.user_words,
+        sensitivity=memory.sensitivity,
+        replaces=(memory.id,),
+    )
+    return Changed(changes=changes)

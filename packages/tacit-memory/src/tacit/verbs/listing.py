@@ -1,0 +1,292 @@
+"""List and search memories, projects, kinds and spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from tacit.app.caller import Caller
+from tacit.app.engine import Engine
+from tacit.model.memory import Memory, MemoryStatus, Sensitivity, SensitivityName, TrustTier
+from tacit.model.scope import Scope, ScopeFilter
+from tacit.ports.store import MemoryFilter
+from tacit.safety.trust import visible_levels
+from tacit.verbs.answers import GraphView, Hit, Hits, KindRow, Kinds, MemoryPage, SpaceRow, Spaces
+from tacit.verbs.cursors import from_cursor, rows_before, to_cursor
+from tacit.verbs.requests import MOST_MS, Folder, NoBody, Place, Request, ScopeText, StoredStatus, scopes_of
+
+
+class ListMemories(Request):
+    """Which memories to list, and which part of the list."""
+
+    cwd: Place = Field(
+        default="", description="only memories visible from this folder, or to `user:NAME`; default: all"
+    )
+    path: tuple[str, ...] = Field(default=(), max_length=200, description="files in use, for path scopes")
+    kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
+    status: tuple[StoredStatus, ...] = Field(
+        default=("active",), max_length=5, description="only these states; `all` for any"
+    )
+    source: str | None = Field(default=None, max_length=200, description="only from this source")
+    text: str | None = Field(
+        default=None,
+        max_length=1000,
+        description="search text: words in any order, misspelled, or by meaning; at most 200 results, best first"
+        " unless `order` is set",
+    )
+    as_of_ms: int | None = Field(
+        default=None, ge=0, le=MOST_MS, description="as known and valid at this time"
+    )
+    scope: tuple[ScopeText, ...] = Field(
+        default=(),
+        max_length=100,
+        description="only these scopes; a project's stands for its paths and tasks, too",
+    )
+    tier: tuple[Literal["user", "teammate", "assistant", "tool", "import"], ...] = Field(
+        default=(), max_length=5, description="only with these trust tiers"
+    )
+    sensitivity: tuple[SensitivityName, ...] = Field(
+        default=(), max_length=4, description="only of these levels"
+    )
+    pinned: bool | None = Field(default=None, description="only pinned ones, or only others")
+    order: Literal["created", "updated", "importance", "used"] | None = Field(
+        default=None, description="sort key, greatest first; ties newest first; default: `created`"
+    )
+    ascending: bool = Field(default=False, description="least of the sort key first; needs `order`")
+    limit: int = Field(default=50, ge=1, le=500, description="most memories in one answer")
+    offset: int = Field(default=0, ge=0, le=10_000_000, description="number of memories to skip")
+    cursor: str | None = Field(
+        default=None, max_length=400, description="`next_cursor` of the page before, instead of `offset`"
+    )
+
+    @model_validator(mode="after")
+    def _says_what_is_least(self) -> Self:
+        if self.ascending and self.order is None:
+            raise ValueError("order, where ascending is true")
+        return self
+
+    @property
+    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
+        """The states, or None for any."""
+        if "all" in self.status:
+            return None
+        return tuple(status for status in self.status if status != "all")
+
+    @property
+    def wanted_sensitivities(self) -> tuple[Sensitivity, ...] | None:
+        """The levels, or None for any."""
+        return tuple(Sensitivity.parse(level) for level in self.sensitivity) or None
+
+    @property
+    def wanted_tiers(self) -> tuple[TrustTier, ...] | None:
+        """The tiers, or None for any."""
+        return tuple(TrustTier[tier.upper()] for tier in self.tier) or None
+
+
+class Search(Request):
+    """Words to look for, by words and by meaning."""
+
+    text: str = Field(min_length=1, max_length=4000, description="words")
+    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
+    scope: tuple[ScopeText, ...] = Field(default=(), max_length=100, description="only these scopes")
+    kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
+    status: tuple[StoredStatus, ...] = Field(
+        default=("active",), max_length=5, description="only these states; `all` for any"
+    )
+    limit: int = Field(default=20, ge=1, le=200, description="most memories")
+
+    @property
+    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
+        """The states, or None for any."""
+        return None if "all" in self.status else tuple(status for status in self.status if status != "all")
+
+
+class AskGraph(Request):
+    """Which part of the graph."""
+
+    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
+    scope: tuple[ScopeText, ...] = Field(default=(), max_length=100, description="only these scopes")
+    kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
+    status: tuple[StoredStatus, ...] = Field(
+        default=("active", "quarantined"), max_length=5, description="only these states; `all` for any"
+    )
+    around: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="only this memory and those at most two relations away, nearest first",
+    )
+    limit: int = Field(default=1000, ge=1, le=5000, description="most nodes, the newest")
+
+    @property
+    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
+        """The states, or None for any."""
+        return None if "all" in self.status else tuple(status for status in self.status if status != "all")
+
+
+def list_memories(engine: Engine, caller: Caller, request: ListMemories) -> MemoryPage:
+    """List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
+
+    Filters are combined: each narrows the list. With `text` the list holds the memories found, best first
+    unless `order` is set. `total` counts all memories that match, not only those of this page. A search ends
+    after the best 200, and its `total` is never greater.
+    """
+    where = MemoryFilter(
+        kinds=request.kind or None,
+        statuses=request.wanted_statuses,
+        source=request.source,
+        as_of_ms=request.as_of_ms,
+        tiers=request.wanted_tiers,
+        sensitivities=visible_levels(request.wanted_sensitivities, by_user=caller.by_user),
+        pinned=request.pinned,
+        order=request.order or "created",
+        ascending=request.ascending,
+    )
+    where, skip = _from(where, request)
+    scope = engine.visible(request.cwd, paths=request.path) if request.cwd else None
+    if request.scope:
+        scope = engine.admin.scopes([Scope.parse(text) for text in request.scope], within=scope)
+    if request.text is not None and request.text.strip():
+        return _found(engine, request, where, scope)
+    fetched = engine.list_memories(where, scope=scope, limit=request.limit + 1, offset=skip)
+    rows = fetched[: request.limit]
+    more = len(fetched) > request.limit
+    following: tuple[int, str] = (skip + request.limit, "")
+    if more and _is_newest_first(where):
+        following = (rows[-1].created_at_ms, rows[-1].id)
+    return MemoryPage(
+        memories=rows,
+        limit=request.limit,
+        offset=request.offset,
+        next_offset=request.offset + request.limit if more and not request.cursor else None,
+        next_cursor=to_cursor(following) if more else None,
+        total=engine.admin.count(where, scope=scope),
+    )
+
+
+def _in_order(memories: Iterable[Memory], where: MemoryFilter) -> list[Memory]:
+    """`memories` as `where` orders them."""
+
+    def first(memory: Memory) -> float:
+        match where.order:
+            case "created":
+                return memory.created_at_ms
+            case "updated":
+                return memory.updated_at_ms
+            case "importance":
+                return memory.importance
+            case "used":
+                return memory.use_count
+
+    sign = 1 if where.ascending else -1
+    return sorted(memories, key=lambda memory: (sign * first(memory), -memory.created_at_ms, memory.id))
+
+
+def _found(
+    engine: Engine, request: ListMemories, where: MemoryFilter, scope: ScopeFilter | None
+) -> MemoryPage:
+    """The part of a list that is searched for; its places are those in the whole answer."""
+    skip = rows_before(request.cursor) if request.cursor else request.offset
+    within = scope if scope is not None else engine.admin.scopes(())
+    hits = [hit.memory for hit in engine.admin.search.find(request.text or "", where, scope=within)]
+    if request.order is not None:
+        hits = _in_order(hits, where)
+    following = skip + request.limit
+    more = following < len(hits)
+    return MemoryPage(
+        memories=hits[skip:following],
+        limit=request.limit,
+        offset=request.offset,
+        next_offset=following if more and not request.cursor else None,
+        next_cursor=to_cursor((following, "")) if more else None,
+        total=len(hits),
+    )
+
+
+def _is_newest_first(where: MemoryFilter) -> bool:
+    """Whether a list can go on after a memory instead of after so many rows."""
+    return where.order == "created" and not where.ascending
+
+
+def _from(where: MemoryFilter, request: ListMemories) -> tuple[MemoryFilter, int]:
+    """Where the list goes on: after a memory, or after so many rows."""
+    if not request.cursor:
+        return where, request.offset
+    if _is_newest_first(where):
+        return replace(where, after=from_cursor(request.cursor)), 0
+    return where, rows_before(request.cursor)
+
+
+def search_memories(engine: Engine, caller: Caller, request: Search) -> Hits:
+    """Find memories by words, in any order and misspelled, and by meaning, best first.
+
+    Results are ranked by words and by meaning, and the two rankings are combined. Misspelled words are found,
+    too. There are never more than 200. Recalls are not affected: nothing is injected or traced.
+    """
+    where = MemoryFilter(
+        kinds=request.kind or None,
+        statuses=request.wanted_statuses,
+        sensitivities=visible_levels(by_user=caller.by_user),
+    )
+    matches = engine.admin.search.find(
+        request.text, where, scope=_seen(engine, request.cwd, request.scope), limit=request.limit
+    )
+    hits = [
+        Hit(memory=hit.memory, score=hit.score, by_words=hit.by_words, by_meaning=hit.by_meaning)
+        for hit in matches
+    ]
+    return Hits(hits=hits)
+
+
+def get_graph(engine: Engine, caller: Caller, request: AskGraph) -> GraphView:
+    """Get the newest memories and the relations between them.
+
+    Nodes are the newest memories that match, edges the relations between them. `limit` bounds the nodes.
+
+    Raises:
+        NotFound: no memory is meant by `around`.
+    """
+    where = MemoryFilter(
+        kinds=request.kind or None,
+        statuses=request.wanted_statuses,
+        sensitivities=visible_levels(by_user=caller.by_user),
+    )
+    scope = _seen(engine, request.cwd, request.scope)
+    around = engine.show(request.around, speaker=caller.speaker).id if request.around is not None else None
+    graph = engine.admin.graph(where, scope=scope, limit=request.limit, around=around)
+    return GraphView(graph=graph)
+
+
+def _seen(engine: Engine, cwd: str, scopes: tuple[str, ...] = ()) -> ScopeFilter:
+    """What may be seen from a folder, or these scopes alone, or everything."""
+    within = engine.visible(cwd) if cwd else None
+    return engine.admin.scopes(scopes_of(scopes), within=within)
+
+
+def list_kinds(engine: Engine, caller: Caller, request: NoBody) -> Kinds:
+    """List the defined kinds.
+
+    A kind sets how important a memory is at first and how fast its weight fades. The setting `kinds` adds
+    more.
+    """
+    rows = [
+        KindRow(**{name: getattr(kind, name) for name in KindRow.model_fields})
+        for kind in engine.admin.kinds()
+    ]
+    return Kinds(kinds=rows)
+
+
+def list_spaces(engine: Engine, caller: Caller, request: NoBody) -> Spaces:
+    """List the spaces that measure closeness.
+
+    A space is one way to measure how close a memory is to a situation; `high` and `low` are its thresholds.
+    Traces name the score of each space.
+    """
+    rows = [
+        SpaceRow(**{name: getattr(space, name) for name in SpaceRow.model_fields})
+        for space in engine.admin.spaces()
+    ]
+    return Spaces(spaces=rows)

@@ -1,0 +1,83 @@
+"""Projects, and which folders share one."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tacit.app.caller import Caller
+from tacit.app.engine import Engine
+from tacit.app.projects import Membership
+from tacit.model.memory import Speaker
+from tacit.model.scope import project_scope
+from tacit.verbs.answers import FolderProject, Imported, ProjectRow, Projects
+from tacit.verbs.cursors import part_of
+from tacit.verbs.requests import AtFolder, LongPage
+
+
+class InitProject(AtFolder):
+    """A project to set up."""
+
+    dry_run: bool = Field(default=False, description="only list what the rule files would add")
+    confirmed: bool = Field(
+        default=True, description="false: the statements of the rule files wait in review"
+    )
+
+
+def list_projects(engine: Engine, caller: Caller, request: LongPage) -> Projects:
+    """List projects by name.
+
+    A project is a repository or a folder that sessions ran in. `active` counts its active memories.
+    """
+    rows = [
+        ProjectRow(project=row.project, scope=str(project_scope(row.project.id)), active=row.active)
+        for row in engine.admin.projects(levels=engine.visibility(caller.speaker).levels)
+    ]
+    part, following = part_of(lambda _: rows, request, lambda row: row.project.id)
+    return Projects(projects=part, next_cursor=following)
+
+
+def get_folder_project(engine: Engine, caller: Caller, request: AtFolder) -> FolderProject:
+    """Get the project of a folder, and other projects that may belong to it.
+
+    `related` lists projects whose memories may belong to this folder, such as another clone with the same git
+    remote; `notice` is the question that the user has not answered.
+    """
+    return _folder_project(engine.admin.membership(request.cwd))
+
+
+def join_project(engine: Engine, caller: Caller, request: AtFolder) -> FolderProject:
+    """Share the memories of the projects that a folder may belong to.
+
+    From then on the folder and the related projects see the same memories. `POST /v1/projects/separate` takes
+    it back.
+    """
+    return _folder_project(engine.admin.join(request.cwd))
+
+
+def separate_project(engine: Engine, caller: Caller, request: AtFolder) -> FolderProject:
+    """Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares.
+
+    Memories stay with the project that they were learned in.
+    """
+    return _folder_project(engine.admin.separate(request.cwd))
+
+
+def _folder_project(membership: Membership) -> FolderProject:
+    return FolderProject(project=membership.project, related=membership.related, notice=membership.notice)
+
+
+def import_project_rules(engine: Engine, caller: Caller, request: InitProject) -> Imported:
+    """Import the rule files of the folder's project.
+
+    It reads CLAUDE.md, AGENTS.md and the other rule files of the project, and stores each rule as a memory. A
+    second import stores only what has changed.
+
+    The statements count as the user's own, unless `confirmed` is false. For any other caller they wait in
+    review.
+
+    Raises:
+        RefusedByTrust: an agent asks where `privacy.incognito` is on.
+    """
+    speaker = caller.speaker if request.confirmed else Speaker.AGENT
+    imported = engine.init_project(request.cwd, speaker=speaker, dry_run=request.dry_run)
+    return Imported(files=imported.files, changes=imported.changes)

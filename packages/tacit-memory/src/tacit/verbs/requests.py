@@ -1,0 +1,143 @@
+"""What the requests of several verbs have in common. Unknown fields are refused; sizes are limited here.
+
+In: JSON, query strings, arguments of tools. Out: checked values. Never touches the engine.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from tacit.errors import TacitError
+from tacit.model.memory import MemoryStatus
+from tacit.model.scope import MAX_USER_CHARS, USER_FOLDER, Scope, ScopeKind, is_user_name
+from tacit.model.session import SessionKey
+from tacit.verbs.cursors import MAX_CHARS as MAX_CURSOR_CHARS
+
+MAX_CONTENT_CHARS = 1_000_000
+MOST_TOKENS = 20_000
+"""Most tokens of one answer."""
+MOST_MS = 2**53 - 1
+"""Greatest time: what every reader of JSON keeps exactly."""
+
+
+def _absolute(path: str) -> str:
+    if path and not PurePath(path).is_absolute():
+        raise ValueError("an absolute path")
+    return path
+
+
+def _place(path: str) -> str:
+    if not path.startswith(USER_FOLDER):
+        return _absolute(path)
+    if not is_user_name(path.removeprefix(USER_FOLDER)):
+        raise ValueError(
+            f"`{USER_FOLDER}` stands before the name of a user, of 1 to {MAX_USER_CHARS} characters"
+        )
+    return path
+
+
+def _scope(text: str) -> str:
+    try:
+        Scope.parse(text)
+    except TacitError as error:
+        raise ValueError(str(error)) from error
+    return text
+
+
+def _scope_or_here(text: str) -> str:
+    return text if text == ScopeKind.PROJECT else _scope(text)
+
+
+Folder = Annotated[str, Field(max_length=4096), AfterValidator(_absolute)]
+Place = Annotated[str, Field(max_length=4096), AfterValidator(_place)]
+"""A folder, or `user:NAME` for the memories of one user of a program with many."""
+ScopeText = Annotated[str, Field(max_length=4096), AfterValidator(_scope)]
+NewScope = Annotated[str, Field(max_length=4096), AfterValidator(_scope_or_here)]
+"""A scope for a memory; `project` = the project of the folder that the request names."""
+Name = Annotated[str, Field(min_length=1, max_length=500)]
+Millis = Annotated[int, Field(ge=0, le=MOST_MS)]
+UserWords = Annotated[
+    str,
+    Field(
+        max_length=4000,
+        description="for a caller without the user's authority: the user's words about it, verbatim from one prompt",
+    ),
+]
+AskedSurface = Literal["start", "prompt", "action", "failure", "compaction", "subagent", "on_demand"]
+StoredStatus = MemoryStatus | Literal["all"]
+
+
+class Request(BaseModel):
+    """What all requests have in common: unknown fields are refused."""
+
+    # Deferred: a daemon that serves hooks alone never pays for these.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class Page(Request):
+    """A part of a list."""
+
+    limit: int = Field(default=50, ge=1, le=500, description="most rows in one answer")
+    cursor: str | None = Field(
+        default=None, max_length=MAX_CURSOR_CHARS, description="`next_cursor` of the part before"
+    )
+
+
+class LongPage(Page):
+    """A part of a list that is seldom longer than one answer."""
+
+    limit: int = Field(default=500, ge=1, le=500, description="most rows in one answer")
+
+
+class NoBody(Request):
+    """A request that says nothing more."""
+
+
+class OfMemory(Request):
+    """One memory."""
+
+    id: Name = Field(description="id of a memory, or its beginning or ending, where that is unique")
+
+
+class OfTrace(Request):
+    """One recorded recall."""
+
+    id: Name = Field(description="id of a trace")
+
+
+class SessionName(Request):
+    """A session by its host and the host's id."""
+
+    host: str = Field(min_length=1, max_length=100, description="name of the host")
+    session_id: str = Field(min_length=1, max_length=500, description="the host's id of the session")
+
+    @property
+    def key(self) -> SessionKey:
+        """The session's key."""
+        return SessionKey(host=self.host, session_id=self.session_id)
+
+
+Whens = (
+    Annotated[str, Field(max_length=2000)]
+    | Annotated[tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=20)]
+)
+
+
+class AtFolder(Request):
+    """A working folder."""
+
+    cwd: Folder = Field(min_length=1, description="working folder")
+
+
+class Forget(Request):
+    """Why a memory is retired."""
+
+    reason: str = Field(default="forgotten", min_length=1, max_length=500, description="kept in the history")
+
+
+def scopes_of(texts: tuple[str, ...]) -> tuple[Scope, ...]:
+    """Scopes of their texts, which were checked."""
+    return tuple(Scope.parse(text) for text in texts)

@@ -1,0 +1,159 @@
+"""The review queue: what waits for the user, and their decisions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tacit.app.caller import Caller
+from tacit.app.engine import Engine
+from tacit.app.maintenance.review import DECISIONS
+from tacit.app.maintenance.review_queue import ReviewCause, ReviewFilter
+from tacit.verbs.answers import Changed, Decided, GroupCount, ReviewEntry, ReviewGroups, ReviewQueue
+from tacit.verbs.cursors import from_cursor, to_cursor
+from tacit.verbs.requests import MAX_CONTENT_CHARS, Folder, OfMemory, Page, Request
+
+ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Field(max_length=100)]
+
+
+class ReviewWhere(Request):
+    """Which entries of the review queue; what is left out asks for all."""
+
+    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
+    kind: ReviewValues = Field(default=(), description="only these kinds")
+    source: ReviewValues = Field(default=(), description="only from these sources, such as an imported file")
+    tier: ReviewValues = Field(default=(), description="only with these trust tiers")
+    cause: tuple[ReviewCause, ...] = Field(
+        default=(),
+        max_length=4,
+        description="only these causes: a contradiction, added by an agent, imported, captured and not confirmed",
+    )
+    scope: ReviewValues = Field(default=(), description="only of these projects or other scopes")
+    text: str = Field(default="", max_length=1000, description="only with all of these words, in any order")
+
+    @property
+    def wanted(self) -> ReviewFilter:
+        """The filter."""
+        return ReviewFilter(
+            kind=self.kind,
+            source=self.source,
+            tier=self.tier,
+            cause=self.cause,
+            scope=self.scope,
+            text=self.text.strip(),
+        )
+
+
+class ListReview(ReviewWhere, Page):
+    """Which part of the review queue."""
+
+
+class DecideAll(Request):
+    """The same decision on many entries of the review queue, as one change."""
+
+    action: Literal["accept", "reject", "keep"] = Field(description="as for one entry")
+    ids: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
+        default=(), max_length=10_000, description="of these statements"
+    )
+    where: ReviewWhere | None = Field(default=None, description="instead of `ids`: all entries that match")
+    count: int | None = Field(
+        default=None,
+        ge=0,
+        description="with `where`: the expected number of matches, from `total`; if it differs, nothing is decided",
+    )
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if bool(self.ids) == (self.where is not None):
+            raise ValueError("either ids or where")
+        if (self.where is None) != (self.count is None):
+            raise ValueError("count together with where")
+        return self
+
+
+class Decide(OfMemory):
+    """A decision on one statement of the review queue."""
+
+    action: Literal["accept", "reject", "merge", "keep"] = Field(
+        description="`accept` = it is active and ends what it contradicts; `reject` = it is dropped and not learned again;"
+        " `merge` = both say the same; `keep` = both stay active"
+    )
+    content: str | None = Field(
+        default=None, min_length=1, max_length=MAX_CONTENT_CHARS, description="for `accept`: better words"
+    )
+    into: str | None = Field(
+        default=None, max_length=100, description="for `merge`: the memory that says the same"
+    )
+
+
+def list_review(engine: Engine, caller: Caller, request: ListReview) -> ReviewQueue:
+    """List what waits for the user: pairs that may contradict each other, and unconfirmed statements.
+
+    Each entry has a `reason` in words. `total` counts the entries that match, `waiting` all entries, and
+    `groups` says how many there are by kind, source, tier, cause and scope.
+    """
+    visibility = engine.visibility(caller.speaker)
+    page = engine.review.queue.page(
+        request.wanted,
+        scope=engine.visible(request.cwd) if request.cwd else None,
+        limit=request.limit,
+        after=from_cursor(request.cursor) if request.cursor else None,
+        levels=visibility.levels,
+    )
+    entries = [
+        ReviewEntry(
+            memory=entry.memory,
+            other=entry.other,
+            cause=entry.cause,
+            reason=visibility.words(entry.reason),
+            alike=entry.alike,
+        )
+        for entry in page.items
+    ]
+    groups = {
+        name: [GroupCount(value=value, count=count) for value, count in counts]
+        for name, counts in page.groups.items()
+    }
+    return ReviewQueue(
+        review=entries,
+        total=page.total,
+        waiting=page.waiting,
+        groups=ReviewGroups(**groups),
+        next_cursor=to_cursor(page.following) if page.following else None,
+    )
+
+
+def decide_reviews(engine: Engine, caller: Caller, request: DecideAll) -> Decided:
+    """Make one decision on many statements of the review queue. It is one change, which `undo` reverts.
+
+    Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number
+    matches, nothing is decided.
+
+    Raises:
+        NotFound: one of the memories does not exist.
+        Conflict: another number of statements matches than `count`.
+    """
+    where = request.where
+    changes = engine.review.decide_all(
+        request.action,
+        ids=request.ids,
+        where=where.wanted if where is not None else None,
+        scope=engine.visible(where.cwd) if where is not None and where.cwd else None,
+        count=request.count,
+    )
+    return Decided(decided=sum(change.reason.cause in DECISIONS for change in changes))
+
+
+def decide_review(engine: Engine, caller: Caller, request: Decide) -> Changed:
+    """Decide on one statement of the review queue, by its id, or the beginning or end of it.
+
+    Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not
+    learned again. `POST /v1/undo` takes the decision back.
+
+    Raises:
+        NotFound: no memory has this id, or several have it.
+        RefusedByRedaction: `content` holds a secret.
+    """
+    changes = engine.review.decide(request.id, request.action, content=request.content, into=request.into)
+    return Changed(changes=changes)

@@ -1,0 +1,140 @@
+"""Sessions: lists, turns, digests, what was learned, and muting."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tacit.app.caller import Caller
+from tacit.app.engine import Engine
+from tacit.verbs.answers import DigestPage, Muted, OneSession, SessionLearned, SessionPage
+from tacit.verbs.cursors import part_of, rows_before, to_cursor
+from tacit.verbs.requests import Folder, Page, Request, SessionName
+
+
+class Mute(SessionName):
+    """Stop or resume injecting."""
+
+    muted: bool = Field(default=True, description="false = resume")
+
+
+class ListSessions(Page):
+    """Which sessions."""
+
+    cwd: Folder = Field(default="", description="only sessions of this folder's project")
+    text: str = Field(
+        default="",
+        max_length=1000,
+        description="only with all of these words in the first prompt, project, agent or name",
+    )
+
+
+class ListDigests(Page):
+    """Whose digests."""
+
+    session: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=700,
+        description="of one session: `host/id`, its id or the beginning of it",
+    )
+    cwd: Folder = Field(default="", description="of this folder's project; without it of every project")
+    limit: int = Field(default=1, ge=1, le=200, description="most digests, the newest")
+
+
+class AskLearned(Request):
+    """Of which session."""
+
+    session: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=700,
+        description="`host/id`, its id or the beginning of it; without it the last one",
+    )
+    cwd: Folder = Field(default="", description="the last one of this folder's project; without it of any")
+
+
+def mute_session(engine: Engine, caller: Caller, request: Mute) -> Muted:
+    """Stop or resume injecting into one session.
+
+    A muted session gets no text, but Tacit still learns from it.
+
+    Raises:
+        NotFound: no session has this name.
+    """
+    key = request.key
+    state = engine.mute(key, muted=request.muted)
+    return Muted(session=str(state.key), muted=state.muted)
+
+
+def list_sessions(engine: Engine, caller: Caller, request: ListSessions) -> SessionPage:
+    """List sessions, newest signal first.
+
+    Each row has the host, the folder, the number of turns, and what was injected.
+    """
+    skip = rows_before(request.cursor) if request.cursor else 0
+    fetched = engine.admin.recalls.sessions(
+        root=engine.project(request.cwd).root if request.cwd else "",
+        text=request.text,
+        limit=request.limit + 1,
+        offset=skip,
+        visibility=engine.visibility(caller.speaker),
+    )
+    more = to_cursor((skip + request.limit, "")) if len(fetched) > request.limit else None
+    return SessionPage(sessions=fetched[: request.limit], next_cursor=more)
+
+
+def get_session(engine: Engine, caller: Caller, request: SessionName) -> OneSession:
+    """Get one session turn by turn: prompts, injected and dropped memories.
+
+    Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
+
+    Raises:
+        NotFound: no session has this name.
+    """
+    key = request.key
+    session_view = engine.admin.recalls.session(key, visibility=engine.visibility(caller.speaker))
+    return OneSession(session=session_view)
+
+
+def list_digests(engine: Engine, caller: Caller, request: ListDigests) -> DigestPage:
+    """List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none.
+
+    A digest tells in a few lines what a session was about. Without `session` and `cwd` those of every project
+    are listed.
+
+    Raises:
+        NotFound: no session, or several, begin with this name.
+    """
+    reader, visibility = engine.admin.digests, engine.visibility(caller.speaker)
+    if request.session is not None:
+        digest = reader.of_session(request.session, visibility=visibility)
+        listed = (digest,) if digest.memory_id else ()
+        reason = digest.reason and f"{digest.session} has none: {digest.reason}"
+        return DigestPage(digests=listed, reason=reason, next_cursor=None)
+    project = engine.project(request.cwd) if request.cwd else None
+    reason = reader.newest(project, limit=1, visibility=visibility).reason
+    rows, following = part_of(
+        lambda most: reader.newest(project, limit=most, visibility=visibility).digests,
+        request,
+        lambda digest: digest.memory_id,
+    )
+    return DigestPage(digests=rows, reason=reason, next_cursor=following)
+
+
+def get_learned(engine: Engine, caller: Caller, request: AskLearned) -> SessionLearned:
+    """Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits.
+
+    It explains why a statement of a session became a memory, waits, or was dropped.
+
+    A program without the user's authority gets neither the requests nor the counts of dropped statements.
+
+    Raises:
+        NotFound: no session, or several, begin with this name.
+    """
+    reader, visibility = engine.admin.learned, engine.visibility(caller.speaker)
+    if request.session is not None:
+        session_learned = reader.of_session(request.session, visibility=visibility)
+    else:
+        project = engine.project(request.cwd) if request.cwd else None
+        session_learned = reader.newest(project, visibility=visibility)
+    return SessionLearned(learned=session_learned)

@@ -1,0 +1,209 @@
+"""Settings: every value with its layer, changes that hold at once, agents with what they override."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self, cast
+
+from pydantic import Field, model_validator
+
+from tacit.app.caller import Caller
+from tacit.app.engine import Engine
+from tacit.config.describe import describe_settings
+from tacit.config.overrides import SettingsTarget
+from tacit.config.reference import settings_schema
+from tacit.errors import InvalidInput
+from tacit.verbs.answers import Agents, Differences, Document, OneAgent, OneSetting, Reverted, SettingsAnswer
+from tacit.verbs.cursors import part_of
+from tacit.verbs.requests import Folder, LongPage, Name, NoBody, Request
+
+
+class AtPlace(Request):
+    """Whose settings."""
+
+    cwd: Folder = Field(default="", description="as they hold in this folder's project")
+    agent: str = Field(default="", max_length=200, description="effective values for this agent")
+
+
+class ExplainSetting(AtPlace):
+    """Which setting."""
+
+    key: Name = Field(description="dotted name of a setting")
+
+
+class OfAgent(Request):
+    """One agent."""
+
+    name: Name = Field(description="name of the agent")
+
+
+class ChangeSettings(Request):
+    """Values for one layer."""
+
+    holder: Literal["user", "agents", "projects", "project_file"] = Field(
+        default="user",
+        description="`user` = for everything; `agents` = for one agent; `projects` = your own for one project;"
+        " `project_file` = the file that comes with its code, which can only restrict",
+    )
+    name: str = Field(default="", max_length=4096, description="the agent's name, or a folder of the project")
+    values: dict[str, Any] = Field(
+        min_length=1,
+        description="settings by dotted name, or nested; null resets a setting that has no null value",
+    )
+
+
+class RevertSettings(Request):
+    """What to take back."""
+
+    holder: Literal["user", "agents", "projects", "project_file"] = Field(default="user", description="whose")
+    name: str = Field(default="", max_length=4096, description="the agent's name, or a folder of the project")
+    key: str = Field(default="", max_length=200, description="one dotted name; empty = everything")
+
+
+class ChangeAgent(OfAgent):
+    """An agent's injection settings."""
+
+    memory_injection: dict[str, Any] = Field(
+        default_factory=dict[str, Any], description="settings below `recall`; others stay unchanged"
+    )
+    reset_memory_injection_override: bool = Field(
+        default=False, description="first reset all of the agent's settings there"
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.memory_injection and not self.reset_memory_injection_override:
+            raise ValueError("settings to change, or reset_memory_injection_override")
+        return self
+
+
+def get_settings(engine: Engine, caller: Caller, request: AtPlace) -> SettingsAnswer:
+    """List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects.
+
+    With `cwd` and `agent` the values are those that hold in that project and for that agent. The answer has
+    an `etag` for `If-Match`.
+    """
+    return _view(engine, cwd=request.cwd, agent=request.agent)
+
+
+def _view(engine: Engine, *, cwd: str = "", agent: str = "") -> SettingsAnswer:
+    return SettingsAnswer(settings=engine.admin.options.view(cwd=cwd, agent=agent))
+
+
+def explain_setting(engine: Engine, caller: Caller, request: ExplainSetting) -> OneSetting:
+    """Get one setting by its dotted name: the layer that won, and the value of each layer.
+
+    Layers are listed from the weakest to the strongest; docs/reference/settings.md explains them.
+    """
+    row = engine.admin.options.explain(request.key, cwd=request.cwd, agent=request.agent)
+    return OneSetting(setting=row)
+
+
+def list_setting_differences(
+    engine: Engine,
+    caller: Caller,
+    request: AtPlace,
+) -> Differences:
+    """List the settings that differ from the defaults.
+
+    Each row has the value that holds, its layer, and the value of every layer.
+    """
+    rows = engine.admin.options.differences(cwd=request.cwd, agent=request.agent)
+    return Differences(settings=rows)
+
+
+def get_settings_schema(engine: Engine, caller: Caller, request: NoBody) -> Document:
+    """Get the JSON schema of a settings file, for editors.
+
+    Editors that read JSON schemas complete and check config.yaml with it.
+    """
+    return Document(**settings_schema())
+
+
+def change_settings(
+    engine: Engine,
+    caller: Caller,
+    request: ChangeSettings,
+) -> SettingsAnswer:
+    """Write values into one layer. They take effect at once. `null` resets a value.
+
+    The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
+    """
+    options = engine.admin.options
+    place = SettingsTarget(holder=request.holder, name=request.name)
+    written, reset_keys = _parted(request.values)
+    if written:
+        options.change(place, written)
+    for key in reset_keys:
+        options.revert(place, key=key)
+    return _view(
+        engine,
+        cwd=request.name if place.holder in ("projects", "project_file") else "",
+        agent=request.name if place.holder == "agents" else "",
+    )
+
+
+def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], list[str]]:
+    """Values to write by dotted name, and names to take back. A kind is one value."""
+    written: dict[str, Any] = {}
+    reset_keys: list[str] = []
+    for name, value in values.items():
+        if not name.strip():
+            raise InvalidInput("A setting has no name.", hint="GET /v1/settings lists them.")
+        key = f"{prefix}{name}"
+        about = describe_settings().get(key)
+        if value is None and (about is None or not about.nullable):
+            reset_keys.append(key)
+        elif isinstance(value, dict) and not key.startswith("kinds.") and value:
+            below, above = _parted(cast(dict[str, Any], value), f"{key}.")
+            written |= below
+            reset_keys += above
+        else:
+            written[key] = value
+    return written, reset_keys
+
+
+def revert_settings(engine: Engine, caller: Caller, request: RevertSettings) -> Reverted:
+    """Reset one layer, or one setting in it. The layer below takes effect at once.
+
+    Without `key` every value of the layer is reset.
+    """
+    place = SettingsTarget(holder=request.holder, name=request.name)
+    reverted = engine.admin.options.revert(place, key=request.key)
+    view = engine.admin.options.view()
+    return Reverted(reverted=reverted, settings=view)
+
+
+def list_agents(engine: Engine, caller: Caller, request: LongPage) -> Agents:
+    """List agents that have settings or occurred in sessions, and whether they override the injection settings.
+
+    An agent is a named role of a host, such as a subagent; settings can differ by agent.
+    """
+    rows, following = part_of(lambda _: engine.admin.options.agents(), request, lambda agent: agent.name)
+    return Agents(agents=rows, next_cursor=following)
+
+
+def get_agent(engine: Engine, caller: Caller, request: OfAgent) -> OneAgent:
+    """Get one agent: its effective injection settings, and whether it overrides them.
+
+    `memory_injection_overridden` says whether the agent has injection settings of its own.
+    """
+    return OneAgent(agent=engine.admin.options.agent(request.name))
+
+
+def change_agent(engine: Engine, caller: Caller, request: ChangeAgent) -> OneAgent:
+    """Change some of an agent's injection settings, or let it follow the default again.
+
+    Settings below `recall` are named without that prefix.
+    """
+    options = engine.admin.options
+    place = SettingsTarget(holder="agents", name=request.name)
+    if request.reset_memory_injection_override:
+        options.revert(place, key="recall")
+    if request.memory_injection:
+        written, reset_keys = _parted(request.memory_injection, "recall.")
+        if written:
+            options.change(place, written)
+        for key in reset_keys:
+            options.revert(place, key=key)
+    return OneAgent(agent=options.agent(request.name))

@@ -1,0 +1,204 @@
+"""Look after the store: status, counts, purge, rescan, tuning, jobs, charts."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tacit.app.admin.purging import Purged
+from tacit.app.admin.series import BUCKETS_MS, DAY_MS
+from tacit.app.caller import Caller
+from tacit.app.engine import Engine
+from tacit.app.maintenance.jobs import BegunJob
+from tacit.app.maintenance.maintenance import StoreUse
+from tacit.app.tuning import TuneReport
+from tacit.app.values import EngineStatus
+from tacit.upkeep.rescan import Rescan
+from tacit.verbs.answers import Jobs, OneJob, SeriesView
+from tacit.verbs.requests import Folder, Millis, NoBody, Request, SessionName
+
+
+class Tune(Request):
+    """Fit the levels before a prompt to this store, and the cosine bars of the preset to an embedder of the user's own."""
+
+    bound: float = Field(
+        default=0.12,
+        ge=0.01,
+        le=0.5,
+        description="greatest rate of injections into prompts that deserve nothing, at the level `balanced`; `quiet` keeps 5/12 of it, `eager` 25/12",
+    )
+    apply: bool = Field(default=False, description="keep the levels and the bars")
+
+
+class BeginRescan(Request):
+    """Take secrets out of everything stored, by the rules that hold now."""
+
+    dry_run: bool = Field(default=False, description="only count what would change")
+
+
+class Purge(Request):
+    """What to forget for good: memories, a project, a session, a source, or what holds words; one of these."""
+
+    ids: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
+        default=(), max_length=10_000, description="memories, by id or its beginning"
+    )
+    shown: bool = Field(
+        default=False, description="`ids` are whole and were listed before: missing ones are no error"
+    )
+    project: Folder = Field(
+        default="", description="everything of this folder's project, including its sessions"
+    )
+    session: SessionName | None = Field(
+        default=None, description="all memories learned from this session, and its record"
+    )
+    source: str | None = Field(
+        default=None, min_length=1, max_length=200, description="all memories from this source"
+    )
+    text: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=1000,
+        description="all memories with exactly these words",
+    )
+    cwd: Folder = Field(
+        default="", description="for `source` and `text`: only what may be seen from this folder"
+    )
+    dry_run: bool = Field(default=False, description="only list what would be removed")
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        selectors = (
+            bool(self.ids),
+            bool(self.project),
+            self.session is not None,
+            self.source is not None,
+            self.text is not None,
+        )
+        if sum(selectors) != 1:
+            raise ValueError("one of ids, project, session, source and text")
+        words = (*self.ids, *(text for text in (self.source, self.text) if text is not None))
+        if not all(word.strip() for word in words):
+            raise ValueError("ids, source and text that are not blank")
+        if self.cwd and self.source is None and self.text is None:
+            raise ValueError("cwd with source or text alone")
+        if self.shown and not self.ids:
+            raise ValueError("shown with ids alone")
+        return self
+
+
+class ChartTime(Request):
+    """A stretch of time in buckets."""
+
+    since_ms: Millis | None = Field(
+        default=None, description="from this time on; default: 30 days, or 2 by the hour"
+    )
+    until_ms: Millis | None = Field(default=None, description="before this time; default: now")
+    bucket: Literal["hour", "day"] = Field(
+        default="day", description="length of a bucket (UTC); at most 800 buckets"
+    )
+
+
+class BeginJob(Request):
+    """Which long work."""
+
+    name: BegunJob = Field(
+        description="`reindex` renews vectors of another embedder, `check` reads the whole store for damage"
+    )
+
+
+FIRST_DAYS = {"hour": 2, "day": 30}
+
+
+def get_status(engine: Engine, caller: Caller, request: NoBody) -> EngineStatus:
+    """Get the state and counts.
+
+    It has the version, the settings that matter, the number of memories, the state of the embedder and the
+    language model, counts of silences, and warnings with advice.
+    """
+    return engine.status(speaker=caller.speaker)
+
+
+def get_stats(engine: Engine, caller: Caller, request: NoBody) -> StoreUse:
+    """Get counts of what is stored and of the injected memories that were used.
+
+    `rate` is the share of injected memories that sessions used, and `baseline` the same share of memories
+    that were not injected.
+    """
+    return engine.maintenance.statistics(levels=engine.visibility(caller.speaker).levels)
+
+
+def tune(engine: Engine, caller: Caller, request: Tune) -> TuneReport:
+    """Fit the levels before a prompt to this store, without labels.
+
+    It measures how often prompts meet memories that do not belong to them, and fits the levels `quiet`,
+    `balanced` and `eager` to bounded rates of such injections. Without `apply` it only reports.
+
+    Raises:
+        EmbedderMismatch: the stored vectors belong to another embedder.
+    """
+    return engine.tune(bound=request.bound, apply=request.apply)
+
+
+def rescan(engine: Engine, caller: Caller, request: BeginRescan) -> Rescan:
+    """Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports.
+
+    It applies the redaction rules that hold now to everything that is stored. With `dry_run` it only counts
+    what would change.
+    """
+    return engine.rescan(dry_run=request.dry_run)
+
+
+def purge_memories(engine: Engine, caller: Caller, request: Purge) -> Purged:
+    """Remove memories, or all of a project, session or source, from all stored data. This cannot be undone.
+
+    Name what to remove by exactly one of `ids`, `project`, `session`, `source` and `text`. With `dry_run` the
+    answer lists what would be removed. Backups and exports that this home made are cleaned as well.
+
+    Raises:
+        NotFound: nothing fits.
+    """
+    purging = engine.admin.purging
+    if request.ids and request.shown:
+        purge_target = purging.still_there(request.ids)
+    elif request.ids:
+        purge_target = purging.named(request.ids)
+    elif request.project:
+        purge_target = purging.of_project(engine.project(request.project))
+    elif request.session is not None:
+        purge_target = purging.of_session(request.session.key)
+    else:
+        scope = engine.visible(request.cwd) if request.cwd else None
+        purge_target = purging.matching(scope=scope, source=request.source, text=request.text)
+    return purging.purge(purge_target, dry_run=request.dry_run)
+
+
+def get_charts(engine: Engine, caller: Caller, request: ChartTime) -> SeriesView:
+    """Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories.
+
+    Numbers are summed by hour or day (UTC). Without times the last 30 days are told, or 2 days by the hour.
+    """
+    until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
+    since = request.since_ms if request.since_ms is not None else until - FIRST_DAYS[request.bucket] * DAY_MS
+    series = engine.admin.charts.series(
+        since_ms=max(0, since), until_ms=until, bucket_ms=BUCKETS_MS[request.bucket]
+    )
+    marks = engine.admin.marks.between(series.since_ms, series.until_ms)
+    return SeriesView(series=dataclasses.replace(series, marks=marks))
+
+
+def begin_job(engine: Engine, caller: Caller, request: BeginJob) -> OneJob:
+    """Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is.
+
+    The job runs in the background. A job that is already running is joined, not begun again.
+    """
+    return OneJob(job=engine.maintenance.jobs.begin(request.name))
+
+
+def list_jobs(engine: Engine, caller: Caller, request: NoBody) -> Jobs:
+    """Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended.
+
+    It has the last job of each name since the daemon started, with its progress and its result.
+    """
+    return Jobs(jobs=engine.maintenance.jobs.all())

@@ -1,0 +1,126 @@
+"""Explain recalls: their traces, one trace, a decision at another threshold."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tacit.app.caller import Caller
+from tacit.app.engine import Engine
+from tacit.model.pack import Surface
+from tacit.ports.store import TraceFilter
+from tacit.verbs.answers import OneTrace, ReplayedView, TimelinePage, Traces
+from tacit.verbs.cursors import from_cursor, part_of, to_cursor
+from tacit.verbs.feedback import seen_verdicts
+from tacit.verbs.requests import AskedSurface, Folder, Millis, OfTrace, Page
+
+
+class ListTraces(Page):
+    """Which traces to show."""
+
+    session: str | None = Field(default=None, max_length=700, description="`host/id`")
+    surface: AskedSurface | None = Field(default=None, description="only this surface")
+    limit: int = Field(default=10, ge=1, le=200, description="most traces")
+    threshold: float | None = Field(
+        default=None, ge=0.0, le=1.0, description="also repeat each decision with this threshold"
+    )
+
+
+class Timeline(Page):
+    """Which recalls."""
+
+    session: str | None = Field(default=None, max_length=700, description="`host/id`")
+    cwd: Folder = Field(default="", description="only sessions of this folder's project")
+    surface: AskedSurface | None = Field(default=None, description="only this surface")
+    outcome: Literal["injected", "silent"] | None = Field(
+        default=None, description="only recalls with an injection, or without"
+    )
+    text: str | None = Field(default=None, min_length=1, max_length=1000, description="only with these words")
+    memory: str | None = Field(
+        default=None, min_length=1, max_length=100, description="only where this memory was a candidate"
+    )
+    since_ms: Millis | None = Field(default=None, description="from this time on")
+    until_ms: Millis | None = Field(default=None, description="before this time")
+
+    @property
+    def wanted_surface(self) -> Surface | None:
+        """The surface, or None for any."""
+        return Surface(self.surface) if self.surface is not None else None
+
+
+class Replay(OfTrace):
+    """Another threshold."""
+
+    threshold: float = Field(ge=0.0, le=1.0, description="least relevance for an injection")
+
+
+def list_traces(engine: Engine, caller: Caller, request: ListTraces) -> Traces:
+    """List the last recalls with every stage's keeps and drops, newest first.
+
+    Each trace holds the query, the candidates with their scores, what each stage dropped and why, and the
+    result. `GET /v1/timeline` lists recalls in one line each.
+    """
+    surface = Surface(request.surface) if request.surface is not None else None
+    recalls, following = part_of(
+        lambda most: engine.why(session=request.session, surface=surface, limit=most, speaker=caller.speaker),
+        request,
+        lambda trace: trace.id,
+    )
+    replayed = engine.replayed(recalls, threshold=request.threshold) if request.threshold is not None else ()
+    return Traces(traces=recalls, replayed=replayed, next_cursor=following)
+
+
+def list_recalls(engine: Engine, caller: Caller, request: Timeline) -> TimelinePage:
+    """List recalls in one line each, newest first: the injected memories, or the reason for silence.
+
+    Filters are combined. With `text` only recalls are listed whose query has these words.
+    """
+    where = TraceFilter(
+        sessions=(request.session,) if request.session is not None else None,
+        surface=request.wanted_surface,
+        injected=None if request.outcome is None else request.outcome == "injected",
+        text=request.text,
+        memory_id=engine.show(request.memory, speaker=caller.speaker).id
+        if request.memory is not None
+        else None,
+        since_ms=request.since_ms,
+        until_ms=request.until_ms,
+        after=from_cursor(request.cursor) if request.cursor else None,
+    )
+    fetched = engine.admin.recalls.rows(
+        where,
+        root=engine.project(request.cwd).root if request.cwd else "",
+        limit=request.limit + 1,
+        visibility=engine.visibility(caller.speaker),
+    )
+    rows = fetched[: request.limit]
+    more = to_cursor((rows[-1].at_ms, rows[-1].id)) if len(fetched) > len(rows) else None
+    return TimelinePage(recalls=rows, next_cursor=more)
+
+
+def get_trace(engine: Engine, caller: Caller, request: OfTrace) -> OneTrace:
+    """Get one recall with every stage's keeps and drops, and its verdicts.
+
+    It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the
+    block, and what the user said of it.
+
+    Raises:
+        NotFound: no trace has this id, or it is no longer kept.
+    """
+    (recall,) = engine.visibility(caller.speaker).traces([engine.admin.recalls.trace(request.id)])
+    verdicts = seen_verdicts(engine, caller, engine.admin.verdicts.of(recall.id))
+    return OneTrace(trace=recall, verdicts=verdicts)
+
+
+def replay_trace(engine: Engine, caller: Caller, request: Replay) -> ReplayedView:
+    """Repeat the decision of one recall at another threshold.
+
+    Nothing is searched again: the stored scores are compared with `threshold`.
+
+    Raises:
+        NotFound: no trace has this id, or it is no longer kept.
+    """
+    recalls = engine.visibility(caller.speaker).traces([engine.admin.recalls.trace(request.id)])
+    (replayed,) = engine.replayed(recalls, threshold=request.threshold)
+    return ReplayedView(replayed=replayed)

@@ -1,0 +1,174 @@
+"""Explain why a recall does not give a memory, and what would let it through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from tacit.app.caller import Caller
+from tacit.app.engine import Engine
+from tacit.model.pack import Surface
+from tacit.model.trace import DropCause, SilenceCause
+from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, WhyNot
+from tacit.verbs.answers import MemoryAnswer, Shape
+from tacit.verbs.recall import Asked
+from tacit.verbs.requests import AskedSurface
+
+
+class WhyNotRequest(Asked):
+    """Ask why a recall does not give a memory."""
+
+    memory: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
+    surface: AskedSurface = Field(default="prompt", description="the surface that does not give it")
+    trace: str = Field(
+        default="",
+        max_length=64,
+        description="id of a recorded recall; its surface, words, situation, session and folder are used, not those of the request",
+    )
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if not (self.trace or self.asks_something):
+            raise ValueError("text or trace; or for action and failure a tool, command, paths or error")
+        return self
+
+
+class AbsenceView(Shape):
+    """Where a recall left a memory out."""
+
+    stage: str = Field(description="name of the stage, as in a trace")
+    cause: DropCause | SilenceCause = Field(
+        description="of the memory, or of the silence of the whole recall"
+    )
+    value: float | None = Field(description="what was measured; null where nothing was")
+    bound: float | None = Field(description="what it was held against")
+    detail: str
+    reason: str = Field(description="the cause in words")
+
+
+class RemedyStepView(Shape):
+    """One change. `target` and `value`: the setting and its new value, or what of the memory changes and to what."""
+
+    kind: RemedyKind
+    target: str
+    value: str | float | int | bool | Sequence[str]
+    text: str = Field(description="the change in words")
+    command: str = Field(description="the command that makes it; empty where there is none")
+
+
+class RemedyView(Shape):
+    """Changes that together let the memory through; the same recall was tried with them."""
+
+    steps: Sequence[RemedyStepView]
+    text: str
+
+
+class WhyNotView(Shape):
+    """Why a recall does not give a memory: the stage, numbers, and what would let it through."""
+
+    memory: MemoryAnswer
+    surface: Surface
+    preset: str
+    given: bool = Field(description="whether the recall gives the memory")
+    absence: AbsenceView | None = Field(description="where it was left out; null where it is given")
+    numbers: RecallNumbers
+    remedies: Sequence[RemedyView] = Field(description="the fewest changes first; each was tried")
+    untried: bool = Field(
+        description="whether no change of the memory itself was tried, because its scope holds too many memories"
+    )
+    recorded_given: bool | None = Field(
+        description="whether the recorded recall gave it; null where none was asked about"
+    )
+    recorded: AbsenceView | None = Field(
+        description="where the recorded recall left it out, as far as its record says"
+    )
+    sentences: Sequence[str] = Field(description="the answer in short sentences")
+
+
+def why_not(engine: Engine, caller: Caller, request: WhyNotRequest) -> WhyNotView:
+    """Tell why a recall does not give a memory.
+
+    The recall runs as it does for an agent, but nothing is stored and nobody is given anything. The answer names the stage
+    that leaves the memory out and the numbers that decided. Each change in `remedies` was tried with the same recall.
+
+    Raises:
+        NotFound: no memory or recorded recall has this id, or several have it.
+    """
+    from tacit.app.queries.why_not_text import sentences  # noqa: PLC0415 - hardly ever asked
+    from tacit.app.values import RecallAsked  # noqa: PLC0415 - as above
+
+    adjust = None
+    if request.threshold is not None or request.preset is not None:
+        adjust = engine.admin.options.trial(
+            request.cwd, preset=request.preset, surface=request.wanted_surface, threshold=request.threshold
+        )
+    asked = RecallAsked(
+        text=request.text,
+        cwd=request.cwd,
+        surface=request.wanted_surface,
+        given=request.given,
+        session=request.session.key if request.session is not None else None,
+        held=request.held,
+        budget_tokens=request.budget_tokens,
+        trace_id=request.trace,
+        adjust=adjust,
+    )
+    found = engine.why_not(request.memory, asked, speaker=caller.speaker)
+    return WhyNotView(
+        memory=found.memory,
+        surface=found.surface,
+        preset=found.preset,
+        given=found.given,
+        absence=_absence(found.absence),
+        numbers=found.numbers,
+        remedies=[_remedy(remedy, found) for remedy in found.remedies],
+        untried=found.untried,
+        recorded_given=found.recorded_given,
+        recorded=_absence(found.recorded),
+        sentences=sentences(found),
+    )
+
+
+def _absence(absence: Absence | None) -> AbsenceView | None:
+    from tacit.app.reasons import reason_text, silence_reason_text  # noqa: PLC0415 - as above
+
+    if absence is None:
+        return None
+    if absence.why is not None:
+        why = absence.why
+        return AbsenceView(
+            stage=absence.stage,
+            cause=why.cause,
+            value=why.value,
+            bound=why.bound,
+            detail=why.detail,
+            reason=reason_text(why),
+        )
+    silence = absence.silence
+    assert silence is not None
+    return AbsenceView(
+        stage=absence.stage,
+        cause=silence.cause,
+        value=None,
+        bound=silence.bound,
+        detail=silence.detail,
+        reason=silence_reason_text(silence),
+    )
+
+
+def _remedy(remedy: Remedy, found: WhyNot) -> RemedyView:
+    from tacit.app.queries.why_not_text import remedy_text, step_command, step_text  # noqa: PLC0415 - as above
+
+    steps = [
+        RemedyStepView(
+            kind=step.kind,
+            target=step.target,
+            value=step.value,
+            text=step_text(step),
+            command=step_command(step, found.memory.id),
+        )
+        for step in remedy.steps
+    ]
+    return RemedyView(steps=steps, text=remedy_text(remedy))
