@@ -243,7 +243,7 @@ class LiveSessions:
             self.save(state)
         return state
 
-    def forget(self, key: SessionKey) -> None:
+    def drop(self, key: SessionKey) -> None:
         """Drop the record of a deleted session, in memory and in the store."""
         self._states.pop(key, None)
         self._deleted[key] = None

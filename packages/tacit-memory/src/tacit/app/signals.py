@@ -300,7 +300,7 @@ class SignalHandler:
         if settings.privacy.incognito:
             state = replace(state, incognito=True)
         if isinstance(signal, SessionEnded) and signal.deleted:
-            self._sessions.forget(signal.session)
+            self._sessions.drop(signal.session)
             return SignalResult(delivery=_silent(), state=state, project=project, folder=folder)
         if isinstance(signal, SessionStarted):
             state = self._expose_rule_files(state, capabilities, project, settings)

@@ -81,7 +81,7 @@ def import_host_memory(
     )
     try:
         if not file.exists():
-            return run.forget(name) if before is not None else ()
+            return run.end_file(name) if before is not None else ()
         if not file.is_file():
             return ()
         with file.open("rb") as opened:
@@ -92,7 +92,7 @@ def import_host_memory(
         return ()
     if form == "codex":
         if not memory_is_on(file.parent.parent / "config.toml"):
-            return run.forget(name) if before is not None else ()
+            return run.end_file(name) if before is not None else ()
         raw = notes_of_project(raw.decode("utf-8", "replace"), root).encode()
         if before is None and not raw.strip():
             return ()

@@ -145,7 +145,7 @@ def import_rule_files(
         if path not in present and full and (root / path).is_file():
             present.append(path)  # left out because there are too many: that ends nothing
         elif path not in present:
-            changes.extend(run.forget(path))
+            changes.extend(run.end_file(path))
             files.append(RuleFile(path=path, memories=0, status="gone"))
     if sorted(present) != sorted(earlier_paths):
         RULE_FILES.write(store, tuple(sorted(present)), project.id)
@@ -311,7 +311,7 @@ class FileImport:
         lines = (users_lines & frozenset(map(_short, current_lines))) | frozenset(map(_short, mine))
         return _UserShare(text=text, lines=lines, changed=changed)
 
-    def forget(self, path: str) -> tuple[Change, ...]:
+    def end_file(self, path: str) -> tuple[Change, ...]:
         """The file is gone: so is what only it said."""
         owned = self._owned(sorted(self.ids(path)), path)
         items = [

@@ -243,7 +243,7 @@ def import_team_files(
         run.follow(path, file.left_out(LATE) if new and not in_time() else file, before)
     for path, state in states.items():
         if path not in found:
-            run.forget(path, state)
+            run.end_file(path, state)
     if run.after == states:
         return RulesImport(files=tuple(run.files), changes=())
 
@@ -432,7 +432,7 @@ class _TeamImport:
             self.files.append(RuleFile(path=path, memories=1, status="changed" if before else "imported"))
         self.after[path] = TeamFileState(digest=file.digest)
 
-    def forget(self, path: str, state: TeamFileState) -> None:
+    def end_file(self, path: str, state: TeamFileState) -> None:
         """The file is gone, and with it what only it said."""
         old = self._owned(path, state)
         if old is not None:
