@@ -84,7 +84,7 @@ def test_the_newest_records_include_what_is_not_written_yet_and_no_incognito_ses
         sessions.save(written_later)
         assert [state.key.session_id for state in sessions.newest(limit=9)] == ["3", "1"]
         assert sessions.newest(limit=1) == (written_later,)
-        sessions.forget(written_later.key)
+        sessions.drop(written_later.key)
         assert [state.key.session_id for state in sessions.newest(limit=9)] == ["1"]
 
 
