@@ -35,7 +35,10 @@ def test_every_operation_has_an_example(examples):
 @pytest.mark.parametrize("name", sorted(ENDPOINT_OF))
 def test_an_example_is_one_that_the_api_takes_and_gives(name, document, examples):
     endpoint, example = ENDPOINT_OF[name], examples[name]
-    request = example.get("request", {})
+    fields = {
+        part: value for part, value in example.get("at", {}).items() if part in endpoint.request.model_fields
+    }
+    request = {**example.get("request", {}), **fields}
     if endpoint.reads == "body":
         endpoint.request.model_validate_json(to_bytes(request), strict=True)
     else:

@@ -7,7 +7,8 @@ document, and `tacit.safety.trust` says who may use it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, get_type_hints
 
 from tacit.app.caller import Caller
 from tacit.app.engine import Engine
@@ -28,12 +29,19 @@ def ask_verb(verb: Verb[AnswerT], engine: Engine, caller: Caller, request: objec
     require_user(name, caller.speaker, trial=getattr(request, "dry_run", False))
     if name in NOTING and not caller.by_user:
         engine.refuse_note(caller.cwd, caller.session)
+    if not _writes(verb):
+        return verb(engine, caller, request)
     with engine.noting_changes() as written:
         answer = verb(engine, caller, request)
-    if not written or not names_change(type(answer)):
+    if not written:
         return answer
     with_change: Any = answer
     return with_change.model_copy(update={"change_id": written[-1]})
+
+
+@cache
+def _writes(verb: Verb[Any]) -> bool:
+    return names_change(get_type_hints(verb)["return"])
 
 
 def names_change(answer: Any) -> bool:
