@@ -12,7 +12,6 @@ from typing import Annotated
 
 import typer
 
-from tacit.library.tacit import Tacit
 from tacit.cli.context import current_context
 from tacit.cli.terminal.arguments import AsJson
 from tacit.cli.terminal.output import print_json, print_line
@@ -20,6 +19,7 @@ from tacit.client.daemon_client import DaemonClient
 from tacit.client.proxy_facts import DEADLINE_MS, PORT, ProxyFacts
 from tacit.config.home import Home
 from tacit.errors import TacitError
+from tacit.library.tacit import Tacit
 from tacit_integrations.proxy.service import ProxyOptions, ProxyServer
 from tacit_integrations.proxy.upstreams import Upstreams
 
