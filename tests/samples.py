@@ -12,10 +12,9 @@ from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.situation import Situation
 from tacit.model.trace import Trace
 from tacit.model.trigger import Trigger
+from tacit.presets import preset_of
 from tacit.providers.tokens import EstimateCounter
-from tacit.recall.presets import LAYOUTS, SCORES, START_POOLS
 from tacit.recall.render import renderer
-from tacit.recall.retrieve import spaces_at
 from tacit.recall.stage import Context, RecallState
 
 NOW_MS = 1_760_000_000_000
@@ -104,19 +103,20 @@ def query(
     return Query(surface=surface, text=text, raw_text=text, situation=situation or Situation(), **values)
 
 
-def recall_state(asked: Query, settings: RecallSettings | None = None, **fields: object) -> RecallState:
-    """A recall before its first stage."""
-    settings = settings or RecallSettings()
-    kinds, layout = KindRegistry(), LAYOUTS[settings.render].at(asked.surface)
+def recall_state(
+    asked: Query, settings: RecallSettings | None = None, *, preset: str = "focused", **fields: object
+) -> RecallState:
+    """A recall before its first step."""
+    settings, chosen = settings or RecallSettings(), preset_of(preset)
+    kinds, layout = KindRegistry(), chosen.layout.at(asked.surface)
     values: dict[str, object] = {"context": Context(), "count": EstimateCounter().count, **fields}
     return RecallState(
         query=asked,
         settings=settings,
         kinds=kinds,
-        score=SCORES[settings.score],
+        preset=chosen,
         layout=layout,
         render=renderer(kinds, str, layout),
-        start_pool=START_POOLS[settings.start_pool],
-        spaces=spaces_at(settings, asked.surface),
+        spaces=chosen.spaces_at(asked.surface, settings.spaces),
         **values,
     )

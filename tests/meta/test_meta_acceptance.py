@@ -1,10 +1,11 @@
-"""Every numbered item of the seeds has its test, or a reason; the page that lists them is up to date."""
+"""Every numbered item of the seeds has its test, or a reason; the READMEs that list them are up to date."""
 
 from __future__ import annotations
 
 import pytest
 
-from presets.acceptance import PAGE, items_of, page, presets, shown_by
+from presets.acceptance import FOLDER, PAGE, items_of, page, presets, readme, shown_by
+from tacit.config.preset_files import preset_names
 
 
 @pytest.mark.parametrize("preset", presets())
@@ -20,3 +21,9 @@ def test_every_item_has_a_test_or_a_reason(preset):
 
 def test_the_page_of_presets_is_up_to_date():
     assert PAGE.read_text("utf-8") == page(), "run: python tests/presets/acceptance.py"
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_the_readme_of_a_preset_is_up_to_date(preset):
+    text = (FOLDER / preset / "README.md").read_text("utf-8")
+    assert text == readme(preset), "run: python tests/presets/acceptance.py"

@@ -5,31 +5,47 @@ Use in a test file: `@acceptance("typed", "2.3", "9.1-a")` above a test, or `mar
 left out on purpose, a table `[elsewhere]` (number = where or why). The tests stand here or, through hook client, daemon and
 the shipped model, in `tests/live/<preset>`.
 
-`python tests/presets/acceptance.py` writes docs/reference/presets.md.
+`python tests/presets/acceptance.py` writes the README in the folder of each preset, and docs/reference/presets.md, which leads there.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
+import json
 import tomllib
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
 from tacit.config.design_names import DESIGN_NAMES, NOTES
+from tacit.config.fields import check_layer, default_values, settings_by_key
+from tacit.config.preset_files import load_preset, preset_names
+from tacit.model.pack import Surface
+from tacit.presets import preset_of
 
 HERE = Path(__file__).parent
 LIVE = HERE.parent / "live"
-PAGE = HERE.parents[1] / "docs" / "reference" / "presets.md"
-HEAD = """# Presets: what each one promises, and the test that shows it
+REPOSITORY = HERE.parents[1]
+FOLDER = REPOSITORY / "packages/tacit-memory/src/tacit/presets"
+PAGE = REPOSITORY / "docs/reference/presets.md"
+MADE_BY = "<!-- Made by `python tests/presets/acceptance.py`; do not edit. -->"
+HEAD = f"""# Presets
 
-<!-- Made by `python tests/presets/acceptance.py`; do not edit. -->
+{MADE_BY}
 
 A preset is a complete configuration under your own values: `preset: typed` in `config.yaml`, in an agent's section, or as
-`TACIT_PRESET`. `focused` is the default. Each of the others follows one design document, item by item; the numbers are that
-document's own.
+`TACIT_PRESET`. `focused` is the default. Each of the others follows one design document, item by item. The folder of a preset holds all
+of it; its README says what happens on each surface, which settings it has of its own, what its design asks and which test shows it.
+
+| preset | in one line |
+|---|---|
 """
+SILENT = "nothing, unless a user gives it tokens"
+DEFAULT_TITLE = "relevance by situation, silence by default, one line per memory"
 
 
 def acceptance(preset: str, *numbers: str) -> pytest.MarkDecorator:
@@ -48,7 +64,7 @@ class Items:
 
 
 def presets() -> tuple[str, ...]:
-    """Presets that have a list of items."""
+    """Presets that follow a design, and so have a list of items."""
     return tuple(sorted(path.stem for path in (HERE / "items").glob("*.toml")))
 
 
@@ -76,16 +92,77 @@ def shown_by(preset: str) -> dict[str, list[str]]:
 
 def page() -> str:
     """Text of docs/reference/presets.md."""
-    parts = [HEAD]
-    for preset in presets():
-        listed, shown = items_of(preset), shown_by(preset)
+    link = "../../packages/tacit-memory/src/tacit/presets"
+    rows = [f"| [`{name}`]({link}/{name}/README.md) | {_title(name)} |\n" for name in preset_names()]
+    return HEAD + "".join(rows)
+
+
+def readme(name: str) -> str:
+    """Text of the README in the folder of the preset `name`."""
+    lines = (FOLDER / name / "settings.yaml").read_text("utf-8").splitlines()
+    about = " ".join(line.removeprefix("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
+    parts = [
+        f"# `{name}`: {_title(name)}\n\n{MADE_BY}\n\n{_capitalized(about.partition(': ')[2])}\n",
+        (
+            "\n`settings.yaml` holds the settings that differ from the defaults, each with its reason; `preset.py` the pipelines, the layout and"
+            " what is no setting.\n"
+        ),
+        "\n## What happens\n\n| surface | steps |\n|---|---|\n",
+        *(
+            f"| {surface.value} | {_first_sentence(make) if _tokens(name, surface) else SILENT} |\n"
+            for surface, make in preset_of(name).pipelines.items()
+        ),
+        _own_settings(name),
+    ]
+    if name in presets():
+        listed, shown = items_of(name), shown_by(name)
         rows = [
-            f"| {number} | {text} | {'; '.join(f'`{t}`' for t in dict.fromkeys(shown.get(number, []))) or listed.elsewhere.get(number, '')} |"
+            f"| {number} | {text} | {'; '.join(f'`{t}`' for t in dict.fromkeys(shown.get(number, []))) or listed.elsewhere.get(number, '')} |\n"
             for number, text in listed.items.items()
         ]
-        head = f"\n## `{preset}`: {listed.title}\n\n| item | what it asks | shown by |\n|---|---|---|\n"
-        parts.append(head + "\n".join(rows) + "\n" + _names_of(preset))
+        parts += [
+            (
+                "\n## What the design asks, and the test that shows it\n\nThe numbers are those of the design. The tests stand in `tests/presets` and,"
+                " through hook client, daemon and the shipped model, in `tests/live`.\n\n| item | what it asks | shown by |\n|---|---|---|\n"
+            ),
+            *rows,
+            _names_of(name),
+        ]
     return "".join(parts)
+
+
+def _title(name: str) -> str:
+    return items_of(name).title if name in presets() else DEFAULT_TITLE
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _tokens(name: str, surface: Surface) -> int:
+    """The budget of a surface in a preset."""
+    values = check_layer(load_preset(name), place=str).values
+    return int(str({**default_values(), **values}[f"recall.budgets.{surface.value}"]))
+
+
+def _first_sentence(make: object) -> str:
+    """What the docstring of a pipeline says, in one line."""
+    function = make.func if isinstance(make, partial) else make
+    return (inspect.getdoc(function) or "").partition("\n")[0]
+
+
+def _own_settings(name: str) -> str:
+    """The table of the settings that the preset alone has; empty where it has none."""
+    own = [setting for key, setting in settings_by_key().items() if key.startswith(f"recall.{name}.")]
+    rows = [
+        f"| `{setting.key}` | `{json.dumps(setting.field.get_default(call_default_factory=True))}` | {setting.field.description} |\n"
+        for setting in own
+    ]
+    return (
+        "\n## Settings of its own\n\n| setting | default | meaning |\n|---|---|---|\n" + "".join(rows)
+        if rows
+        else ""
+    )
 
 
 def _names_of(preset: str) -> str:
@@ -100,3 +177,5 @@ def _names_of(preset: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), "utf-8")
+    for named in preset_names():
+        (FOLDER / named / "README.md").write_text(readme(named), "utf-8")

@@ -26,13 +26,13 @@ from tacit.model.session import RenderedBlock, SessionKey, SessionState
 from tacit.model.signal import SessionStarted
 from tacit.ports.store import MemoryFilter
 from tacit.providers.embedding import FakeEmbedder
-from tacit.recall.fuse import FUSIONS
+from tacit.recall.fuse import rrf_equal
 from tacit.session import ledger
 from tacit.session.transitions import open_session
 
 ASK = "please explain how tokens of the auth module are refreshed"
 ABOUT = "tokens of the auth module are refreshed by a timer"
-PINNED = {"ambient_enabled": True, "pinned_kinds": ["todo", "goal"]}
+PINNED = {"ambient": {"enabled": True, "pinned_kinds": ["todo", "goal"]}}
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_without_pinned_kinds_everything_depends_on_the_message(lab):
     assert "[Pinned context]" not in block
     assert "assistant" not in block
     assert "February" not in block
-    assert lab.engine.settings.recall.pinned_kinds == ()
+    assert lab.engine.settings.recall.ambient.pinned_kinds == ()
 
 
 @acceptance("ambient", "P2", "CFG-search", "SEARCH-limit")
@@ -178,7 +178,7 @@ def test_silence_has_a_reason(lab):
 
 @acceptance("ambient", "CFG-score")
 def test_contextual_min_score_is_a_ratio_with_a_floor(lab):
-    floors = lab.engine.settings.recall.floors
+    floors = lab.engine.settings.recall.ambient
     assert (floors.ratio, floors.cosine) == (0.70, 0.30)
     near = lab.know("explain how tokens of the auth module are refreshed", "fact")
     half = lab.know("tokens of auth live in a jar beside other things now", "fact")
@@ -235,7 +235,7 @@ def test_pinned_comes_once_where_the_host_keeps_every_block(pinned):
         (PINNED, ["Fact", "Goal", "Todo"]),
         ({**PINNED, "pinned_sort": "importance"}, ["Goal", "Fact", "Todo"]),
         ({"ambient_enabled": True}, ["Fact", "Goal"]),
-        ({"ambient_enabled": False, "pinned_kinds": ["todo", "goal"]}, []),
+        ({"ambient": {"enabled": False, "pinned_kinds": ["todo", "goal"]}}, []),
     ],
 )
 def test_what_was_pinned_by_hand_comes_before_the_pinned_kinds_once(open_workplace, recall, listed):
@@ -246,9 +246,9 @@ def test_what_was_pinned_by_hand_comes_before_the_pinned_kinds_once(open_workpla
     lab.know("The canteen is closed on Mondays.", "fact")
     given = lab.agent().prompt("please draw a giraffe")
     assert re.findall(r"^\[(\w+)\] .* \(importance", given, re.MULTILINE) == listed
-    assert lab.engine.settings.recall.pinned_kinds == tuple(recall.get("pinned_kinds", ())), (
-        "off keeps the list"
-    )
+    assert lab.engine.settings.recall.ambient.pinned_kinds == tuple(
+        recall.get("ambient", {}).get("pinned_kinds", ())
+    ), "off keeps the list"
 
 
 @acceptance("ambient", "P3", "CFG-pinned")
@@ -286,19 +286,19 @@ def test_three_of_a_kind_newest_or_most_important(open_workplace, sort, chosen):
 @acceptance("ambient", "CFG-sort")
 def test_another_order_is_refused():
     [(key, problem)] = check_layer({"recall": {"pinned_sort": "oldest"}}, place=str).problems
-    assert key == "recall.pinned_sort"
+    assert key == "recall.ambient.pinned_sort"
     assert "'recent' or 'importance'" in str(problem)
 
 
 @acceptance("ambient", "CFG-blocks", "CFG-ranges")
 def test_numbers_have_ranges(lab):
     recall = lab.engine.settings.recall
-    assert (recall.history_blocks, recall.reinject_after, recall.pinned_limit) == (3, 10, 3)
+    assert (recall.history_blocks, recall.reinject_after, recall.ambient.pinned_limit) == (3, 10, 3)
     ranges = {
         "candidates_per_space": (1, 100),
         "max_items": (1, 100),
         "reinject_after": (0, 200),
-        "pinned_limit": (1, 20),
+        "ambient.pinned_limit": (1, 20),
         "history_blocks": (0, 10),
     }
     described = describe_settings()
@@ -309,15 +309,16 @@ def test_numbers_have_ranges(lab):
         {name: least - 1 for name, (least, _) in ranges.items()},
         {name: most + 1 for name, (_, most) in ranges.items()},
     ):
-        problems = dict(check_layer({"recall": wrong}, place=str).problems)
-        assert set(problems) == {f"recall.{name}" for name in wrong}
+        limit = wrong.pop("ambient.pinned_limit")
+        problems = dict(check_layer({"recall": {**wrong, "pinned_limit": limit}}, place=str).problems)
+        assert set(problems) == {f"recall.{name}" for name in ranges}
 
 
 @acceptance("ambient", "CFG-unknown")
 def test_every_unknown_pinned_kind_is_warned_of_by_name(home):
-    home.config_file.write_text("recall:\n  pinned_kinds: [todo, gaol, goal, tdoo]\n")
+    home.config_file.write_text("recall:\n  pinned_types: [todo, gaol, goal, tdoo]\n")
     report = read_settings(home, environ={})
-    assert report.settings.recall.pinned_kinds == ("todo", "goal")
+    assert report.settings.recall.ambient.pinned_kinds == ("todo", "goal")
     told = [str(warning) for warning in report.warnings]
     assert len(told) == 2
     assert "'gaol'" in told[0]
@@ -339,7 +340,7 @@ def test_settings_of_the_first_version_are_unknown(old):
 def test_ranks_are_fused_with_sixty_and_equal_weights():
     rankings = [Ranking(space=s, hits=tuple(Hit(memory_id=i, score=1.0) for i in ids)) for s, ids in
                 (("semantic", "ab"), ("lexical", "ba"), ("entity", "b"))]  # fmt: skip
-    fused = dict(FUSIONS["rrf_equal"](rankings, {"semantic": 9.0}))
+    fused = dict(rrf_equal(rankings))
     assert fused["a"] == pytest.approx(1 / 61 + 1 / 62)
     assert fused["b"] == pytest.approx(1 / 62 + 1 / 61 + 1 / 61)
 
@@ -395,19 +396,21 @@ def test_without_an_embedding_the_words_still_answer(open_workplace):
 def test_an_agent_inherits_overrides_and_returns(home):
     home.config_file.write_text("# mine\npreset: ambient\nrecall:\n  pinned_limit: 5  # five\n")
     plain = read_settings(home, agent="plan", environ={})
-    assert plain.settings.recall.pinned_limit == 5
+    assert plain.settings.recall.ambient.pinned_limit == 5
     assert overridden(plain, "agents") == ()
     set_values(
         home,
         SettingsTarget(holder="agents", name="plan"),
-        {"recall": {"pinned_limit": 2, "pinned_kinds": ("todo",)}},
+        {"recall": {"pinned_limit": 2, "pinned_types": ("todo",)}},
     )
     mine = read_settings(home, agent="plan", environ={})
-    assert mine.settings.recall.pinned_limit == 2
-    assert overridden(mine, "agents") == ("recall.pinned_kinds", "recall.pinned_limit")
-    assert read_settings(home, agent="build", environ={}).settings.recall.pinned_limit == 5
+    assert mine.settings.recall.ambient.pinned_limit == 2
+    assert overridden(mine, "agents") == ("recall.ambient.pinned_kinds", "recall.ambient.pinned_limit")
+    assert read_settings(home, agent="build", environ={}).settings.recall.ambient.pinned_limit == 5
     assert reset_values(home, SettingsTarget(holder="agents", name="plan"), key="recall.pinned_limit")
-    assert overridden(read_settings(home, agent="plan", environ={}), "agents") == ("recall.pinned_kinds",)
+    assert overridden(read_settings(home, agent="plan", environ={}), "agents") == (
+        "recall.ambient.pinned_kinds",
+    )
     assert reset_values(home, SettingsTarget(holder="agents", name="plan"))
     assert not reset_values(home, SettingsTarget(holder="agents", name="plan"))
     assert home.config_file.read_text() == "# mine\npreset: ambient\nrecall:\n  pinned_limit: 5  # five\n"
@@ -445,14 +448,14 @@ def test_changed_settings_hold_at_once_and_invalid_ones_never(home):
     def after(text):
         home.config_file.write_text(text)
         now[0] += 2
-        return watcher.current(agent="plan").recall
+        return watcher.current(agent="plan").recall.ambient
 
     assert after("agents:\n  plan:\n    recall: {pinned_limit: 2}\n").pinned_limit == 2
     assert after("agents:\n  plan:\n    recall: {pinned_limit: 12}\n").pinned_limit == 12
     assert after("agents: {plan: {recall: {pinned_limit: 999}}}\n").pinned_limit == 12
     assert after("agents: [\n").pinned_limit == 12
     assert any("config.yaml" in str(warning) for warning in watcher.report(agent="plan").warnings)
-    changed = after("recall: {pinned_kinds: [todo, gaol], pinned_limit: 4}\n")
+    changed = after("recall: {pinned_types: [todo, gaol], pinned_limit: 4}\n")
     assert (changed.pinned_kinds, changed.pinned_limit) == (("todo",), 4)
 
 

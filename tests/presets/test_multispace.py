@@ -14,21 +14,22 @@ from presets.driving import Failing, workplace
 from samples import DAY_MS, NOW_MS, candidate, query
 from tacit.app.queries.injection import InjectionFailed, InjectionResult
 from tacit.app.wiring import open_injection
-from tacit.config.settings import Categories, RecencyWeights
 from tacit.errors import StoreError
 from tacit.model.pack import PackItem
 from tacit.model.sections import DivergenceAlert
-from tacit.providers.tokens import FakeTokenCounter
-from tacit.recall.category_budget import Costs, Entry, Filling, pack_with_carryover, shorten_long_text
-from tacit.recall.presets.multispace.badges import LocalTime, badges
-from tacit.recall.presets.multispace.divergence import current_work, divergences, in_window
-from tacit.recall.presets.multispace.render import alert_text
-from tacit.recall.presets.multispace.score import (
+from tacit.presets import preset_of
+from tacit.presets.multispace.badges import LocalTime, badges
+from tacit.presets.multispace.divergence import current_work, divergences, in_window
+from tacit.presets.multispace.render import alert_text
+from tacit.presets.multispace.score import (
     diversity_bonus,
     multispace_relevance,
     priority,
     recency_factor,
 )
+from tacit.presets.multispace.settings import Categories, RecencyWeights
+from tacit.providers.tokens import FakeTokenCounter
+from tacit.recall.category_budget import Costs, Entry, Filling, pack_with_carryover, shorten_long_text
 from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.periodic import rhythm
 
@@ -496,7 +497,7 @@ def test_setters_change_budgets_and_recency(lab):
     }
     recall = lab.engine.settings.recall
     assert len(recall.spaces) == 13
-    assert (recall.candidates_per_space, recall.shortlist) == (100, 100)
+    assert (recall.candidates_per_space, preset_of("multispace").shortlist) == (100, 100)
 
 
 # --- edge cases and errors -----------------------------------------------------------------------------------------

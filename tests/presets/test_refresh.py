@@ -12,7 +12,7 @@ from samples import DAY_MS, NOW_MS, candidate, query
 from tacit.mcp.server import listed_tools
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
-from tacit.recall.presets.refresh import similarity_relevance
+from tacit.presets.refresh.preset import similarity_relevance
 
 pytestmark = pytest.mark.timeout(60)
 JWT = "How auth is handled: auth uses JWT tokens in httpOnly cookies"
@@ -174,7 +174,7 @@ def test_later_turns_search_the_project_alone(bare):
 @acceptance("refresh", "DECISION-threshold", "DECISION-top")
 def test_the_bar_is_higher_on_later_turns_and_three_are_most(bare):
     recall = bare.engine.settings.recall
-    assert (recall.refresh_similarity_first, recall.refresh_similarity_later, recall.refresh_top) == (
+    assert (recall.refresh.similarity_first, recall.refresh.similarity_later, recall.refresh.top) == (
         0.45,
         0.55,
         3,
@@ -224,7 +224,7 @@ def test_a_failing_search_leaves_what_was_there(tmp_path):
 
 @acceptance("refresh", "ROLLBACK")
 def test_one_setting_turns_the_refresh_off(tmp_path):
-    with workplace(tmp_path, "refresh", recall={"refresh_top": 0}) as lab:
+    with workplace(tmp_path, "refresh", recall={"refresh": {"top": 0}}) as lab:
         lab.know("Prices are integers in cents", "decision")
         client = Client(lab)
         before = client.start()

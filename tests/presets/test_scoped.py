@@ -15,7 +15,7 @@ from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
-from tacit.recall.presets.scoped import (
+from tacit.presets.scoped.preset import (
     best_score,
     code_lines,
     recency,
@@ -431,7 +431,9 @@ def test_a_session_has_two_answers_and_three_thousand_tokens(tmp_path):
 
 
 def test_an_answer_over_the_cap_is_cut(tmp_path):
-    with workplace(tmp_path, "scoped", recall={"session_tokens": 760, "answers_per_session": 9}) as lab:
+    with workplace(
+        tmp_path, "scoped", recall={"scoped": {"session_tokens": 760, "answers_per_session": 9}}
+    ) as lab:
         rules(lab, 40)
         for n in range(12):
             lab.know(f"error handling {' '.join(f'{chr(97 + n)}{i}term' for i in range(8))}", "preference")

@@ -25,10 +25,11 @@ from tacit.model.pack import Surface
 from tacit.model.scope import Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
+from tacit.presets import preset_of
+from tacit.presets.typed.preset import typed_start
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
 from tacit.recall.budget import adjusted_budget
-from tacit.recall.presets.typed import typed_start
 
 LOGIN = "please fix the login bug in the session module"
 
@@ -199,8 +200,8 @@ def test_a_short_prompt_is_read_with_the_one_before(lab):
      ("research", 0.45), ("outcome", 0.55), ("fact", 0.35)],
 )  # fmt: skip
 def test_every_type_has_its_least_similarity(open_workplace, kind, least):
-    lab = open_workplace("typed", recall={"kinds": [], "floors": {"by_task": False}})
-    floors = lab.engine.settings.recall.floors.similarity
+    lab = open_workplace("typed", recall={"kinds": [], "typed": {"by_task": False}})
+    floors = lab.engine.settings.recall.typed.similarity
     assert floors.get(kind, floors["*"]) == least
     words = [f"word{n}" for n in range(25)]
     prompt = f"change {' '.join(words[:24])}"  # 25 words
@@ -232,7 +233,7 @@ def test_what_is_certain_is_always_included(open_workplace):
 )  # fmt: skip
 def test_recency_halves_by_type(open_workplace, kind, days):
     lab = open_workplace(
-        "typed", recall={"kinds": [], "floors": {"similarity": {}, "by_task": False, "importance": 0.0}}
+        "typed", recall={"kinds": [], "typed": {"similarity": {}, "by_task": False, "least_importance": 0.0}}
     )
     lab.know("fix login bug session new", kind)
     lab.know("fix login bug session old", kind, days_ago=days or 4000)
@@ -254,7 +255,7 @@ def test_recency_halves_by_type(open_workplace, kind, days):
     ],
 )  # fmt: skip
 def test_priority_depends_on_the_task(open_workplace, prompt, ranks):
-    lab = open_workplace("typed", recall={"kinds": [], "floors": {"similarity": {}, "by_task": False}})
+    lab = open_workplace("typed", recall={"kinds": [], "typed": {"similarity": {}, "by_task": False}})
     for kind in ranks:
         lab.know(f"the login form as discussed {kind}", kind, importance=0.5)
     lab.agent().prompt(prompt)
@@ -440,7 +441,7 @@ def test_importance_adds_up_and_is_capped():
 @acceptance("typed", "5.1-start", "5.2-start-shares")
 def test_the_start_is_shared_out_by_type(lab):
     recall = lab.engine.settings.recall
-    assert {k: round(v * recall.budgets.start) for k, v in recall.allot.start.items()} == {
+    assert {k: round(v * recall.budgets.start) for k, v in recall.typed.start_shares.items()} == {
         "preference": 500, "decision": 600, "file_context": 400, "error_pattern": 300, "research": 200,
     }  # fmt: skip
     for number in range(20):
@@ -458,7 +459,7 @@ def test_the_start_is_shared_out_by_type(lab):
 @acceptance("typed", "5.1-prompt", "5.2-prompt-shares")
 def test_a_prompt_is_shared_out_by_relevance_and_type(lab):
     recall = lab.engine.settings.recall
-    shares = {k: round(v * recall.budgets.prompt) for k, v in recall.allot.prompt.items()}
+    shares = {k: round(v * recall.budgets.prompt) for k, v in recall.typed.prompt_shares.items()}
     assert (shares["high"], shares["medium"]) == (500, 300)
     assert [shares[k] for k in ("preference", "decision", "file_context", "error_pattern")] == [
         160,
@@ -468,7 +469,7 @@ def test_a_prompt_is_shared_out_by_relevance_and_type(lab):
     ]
 
 
-CROWD = {"candidates_per_space": 100, "shortlist": 100, "max_items": 60}
+CROWD = {"candidates_per_space": 100, "max_items": 60}
 TYPES = ("preference", "decision", "file_context", "error_pattern")
 CROWDED = "fix the login bug in the session module of the shop basket"
 
@@ -494,18 +495,14 @@ def tokens_by_band(lab, block):
 
 @acceptance("typed", "5.1-prompt")
 def test_a_prompt_pack_keeps_room_for_medium_relevance(open_workplace):
-    lab = open_workplace("typed", recall={**CROWD, "allot": {"hand_on": False}})
-    crowd(lab, TYPES, high=12, medium=8)
-    spent = tokens_by_band(lab, lab.agent().prompt(CROWDED))
-    assert 400 < spent["high"] <= 500
-    assert 200 < spent["medium"] <= 300
-    shared = open_workplace("typed", recall=CROWD)
-    crowd(shared, TYPES, high=12, medium=8)
-    assert tokens_by_band(shared, shared.agent().prompt(CROWDED))["medium"] == spent["medium"]
-    free = open_workplace("typed", recall={**CROWD, "allot": {"prompt": {}}})
-    crowd(free, TYPES, high=12, medium=8)
+    small = {**CROWD, "budgets": {"prompt": 300}}
+    shared = open_workplace("typed", recall=small)
+    crowd(shared, TYPES, high=3, medium=2)
+    assert 50 < tokens_by_band(shared, shared.agent().prompt(CROWDED))["medium"] <= 130
+    free = open_workplace("typed", recall={**small, "typed": {"prompt_shares": {}}})
+    crowd(free, TYPES, high=3, medium=2)
     spent = tokens_by_band(free, free.agent().prompt(CROWDED))
-    assert (spent["high"] > 600, spent["medium"]) == (True, 0), "without shares the best take it all"
+    assert (spent["high"] > 200, spent["medium"]) == (True, 0), "without shares the best take it all"
 
 
 @acceptance("typed", "5.1-prompt")
@@ -516,27 +513,26 @@ def test_one_band_alone_may_have_the_whole_budget(open_workplace):
 
 
 @acceptance("typed", "5.2-even")
-@pytest.mark.parametrize("shared", [False, True])
-def test_after_a_failure_no_band_has_a_share(open_workplace, shared):
-    shares = {"failure": {"high": 0.6, "medium": 0.4}} if shared else {}
-    lab = open_workplace("typed", recall={**CROWD, "allot": shares})
+def test_after_a_failure_no_band_has_a_share(open_workplace):
+    lab = open_workplace("typed", recall=CROWD)
     crowd(lab, ["error_pattern"], high=12, medium=6)
     block = lab.agent().failed("make shop", "login bug session module shop basket")
     found = [int(number) for number in re.findall(r"\berr(\d+)a\b", block)]
     assert len(found) >= 5
-    assert any(number >= 12 for number in found) is shared
+    assert all(number < 12 for number in found)
 
 
 @acceptance("typed", "5.2-even")
-@pytest.mark.parametrize("shared", [False, True])
-def test_an_answer_on_demand_keeps_no_share_for_a_type(open_workplace, shared):
-    shares = {"on_demand": {"error_pattern": 0.5, "file_context": 0.5}} if shared else {}
-    lab = open_workplace("typed", recall={**CROWD, "allot": shares})
-    crowd(lab, ["error_pattern", "file_context"], high=30, medium=0)
-    block = use_tool(lab, "inject_context", topic=CROWDED)
-    kinds = [line[3:].split("]")[0] for line in lines_of(block)]
-    assert kinds.count("ERR") > 5
-    assert (kinds.count("FILE") > 1) is shared, "one of each type, then the best by score"
+def test_an_answer_on_demand_keeps_no_share_for_a_type(open_workplace):
+    lab = open_workplace("typed", recall={**CROWD, "budgets": {"on_demand": 300}})
+    crowd(lab, ["error_pattern", "file_context"], high=10, medium=0)
+    trace = lab.engine.recall(CROWDED, cwd=str(lab.place), surface=Surface.ON_DEMAND).trace
+    best_of_type = {c.kind: c.memory_id for c in reversed(trace.candidates)}
+    given = [c.relevance for c in trace.candidates if c.memory_id in trace.injected]
+    left = [c.relevance for c in trace.candidates if c.memory_id not in trace.injected]
+    assert set(best_of_type.values()) <= set(trace.injected)
+    assert len(left) > 5
+    assert sorted(given)[1] >= max(left), "one of each type, then the best by score"
 
 
 @acceptance("typed", "5.1-bounds", "5.2-prompt", "5.2-window", "5.2-usage")
@@ -554,8 +550,8 @@ def test_an_answer_on_demand_keeps_no_share_for_a_type(open_workplace, shared):
 )
 def test_budgets_adjust(given, expected):
     by = ("prompt", "window", "usage")
-    assert adjusted_budget(800, by=by, least=200, **given) == expected
-    assert adjusted_budget(800, by=(), least=200, **given) == 800
+    assert adjusted_budget(800, by=by, **given) == expected
+    assert adjusted_budget(800, by=(), **given) == 800
 
 
 @acceptance("typed", "5.2-prompt", "5.2-usage")
@@ -578,7 +574,7 @@ def raise_for(section, values):
 
 @acceptance("typed", "5.3-each", "5.3-fill")
 def test_one_of_each_type_comes_first(open_workplace):
-    lab = open_workplace("typed", recall={"budgets": {"start": 260}, "allot": {"start": {}}})
+    lab = open_workplace("typed", recall={"budgets": {"start": 260}, "typed": {"start_shares": {}}})
     for number in range(12):
         lab.know(f"Rule number {number} is to be kept by all of us.")
     lab.know("Orders live in PostgreSQL.", "decision")
@@ -657,7 +653,7 @@ def test_the_defaults_of_the_runtime_configuration(lab):
     recall = settings.recall
     assert (recall.enabled, settings.capture.enabled) == (True, True)
     assert (recall.budgets.start, recall.budgets.prompt, recall.budgets.failure) == (2000, 800, 300)
-    assert (recall.thresholds.prompt, recall.floors.certain) == (0.40, 0.70)
+    assert (recall.thresholds.prompt, recall.typed.certain) == (0.40, 0.70)
     weights = recall.typed
     assert (weights.semantic, weights.recency, weights.importance, weights.access, weights.kind) == (
         0.40, 0.20, 0.15, 0.10, 0.15,
@@ -787,12 +783,12 @@ def test_a_start_made_ahead_serves_five_minutes(lab):
     lab.know("Always use type hints.")
     pools = lab.engine._pipeline.start_pools
     seen, recall = lab.engine.visible(str(lab.place)), lab.engine.settings.recall
-    first = pools.of(seen, at_ms=NOW_MS, settings=recall)
-    assert pools.of(seen, at_ms=NOW_MS + 299_000, settings=recall) is first
-    assert pools.of(seen, at_ms=NOW_MS + 301_000, settings=recall) is not first
-    again = pools.of(seen, at_ms=NOW_MS + 301_000, settings=recall)
+    first = pools.of(seen, at_ms=NOW_MS, preset=preset_of("typed"), settings=recall)
+    assert pools.of(seen, at_ms=NOW_MS + 299_000, preset=preset_of("typed"), settings=recall) is first
+    assert pools.of(seen, at_ms=NOW_MS + 301_000, preset=preset_of("typed"), settings=recall) is not first
+    again = pools.of(seen, at_ms=NOW_MS + 301_000, preset=preset_of("typed"), settings=recall)
     lab.know("Never use eval.")
-    assert pools.of(seen, at_ms=NOW_MS + 302_000, settings=recall) is not again
+    assert pools.of(seen, at_ms=NOW_MS + 302_000, preset=preset_of("typed"), settings=recall) is not again
 
 
 @acceptance("typed", "8.3-short")
@@ -851,7 +847,7 @@ def minilm():
     ],
 )
 def test_the_shipped_model_prefers_what_belongs(open_workplace, minilm, query, found, left):
-    lab = open_workplace("typed", embedder=minilm, recall={"min_prompt_chars": 0})
+    lab = open_workplace("typed", embedder=minilm, recall={"typed": {"min_prompt_chars": 0}})
     lab.know(left, "decision")
     lab.know(found, "decision")
     block = lab.agent().prompt(query)

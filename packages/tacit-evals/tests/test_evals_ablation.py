@@ -13,9 +13,9 @@ from tacit_evals.suites.running import shipped_settings, without_spaces
 
 
 def test_a_space_is_off_before_prompts_and_on_demand():
-    settings = without_spaces(shipped_settings(), ["lexical", "late"])
-    assert {"lexical", "late"}.isdisjoint({*settings.spaces, *settings.spaces_on_demand})
-    assert "semantic" in settings.spaces_on_demand
+    settings, preset = without_spaces(shipped_settings(), ["lexical", "late"])
+    assert {"lexical", "late"}.isdisjoint({*settings.spaces, *preset.spaces_on_demand})
+    assert "semantic" in preset.spaces_on_demand
     with pytest.raises(InvalidInput, match="'graph'"):
         without_spaces(shipped_settings(), ["graph"])
 

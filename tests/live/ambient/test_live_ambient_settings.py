@@ -17,12 +17,12 @@ from tacit.daemon.page.files import is_built
 DESIGN = {
     "enabled": (True, "recall.enabled"),
     "search_limit": (20, "recall.candidates_per_space"),
-    "contextual_min_score": (0.7, "recall.floors.ratio"),
+    "contextual_min_score": (0.7, "recall.ambient.ratio"),
     "context_window_depth": (10, "recall.reinject_after"),
-    "ambient_enabled": (True, "recall.ambient_enabled"),
-    "pinned_types": (["goal"], "recall.pinned_kinds"),
-    "pinned_limit": (2, "recall.pinned_limit"),
-    "pinned_sort": ("recent", "recall.pinned_sort"),
+    "ambient_enabled": (True, "recall.ambient.enabled"),
+    "pinned_types": (["goal"], "recall.ambient.pinned_kinds"),
+    "pinned_limit": (2, "recall.ambient.pinned_limit"),
+    "pinned_sort": ("recent", "recall.ambient.pinned_sort"),
     "max_total": (2, "recall.max_items"),
     "max_injected_blocks_in_history": (1, "recall.history_blocks"),
 }
@@ -75,7 +75,7 @@ def test_the_page_groups_them_and_lets_a_whole_agent_follow_again(live):
     served = Served(
         home=machine.home.root, port=int(machine.ask("ui", "--port", "0")["url"].split(":")[2].split("/")[0])
     )
-    own = {"ambient_enabled": True, "pinned_kinds": ["goal"], "pinned_limit": 2}
+    own = {"ambient_enabled": True, "pinned_types": ["goal"], "pinned_limit": 2}
     machine.request("PATCH", "/v1/agents/plan", {"memory_injection": own})
     assert GOAL in ask_as(machine, "plan", "hello there", "m1")
     assert GOAL not in ask_as(machine, "build", "hello there", "m1")
@@ -84,12 +84,15 @@ def test_the_page_groups_them_and_lets_a_whole_agent_follow_again(live):
         page.goto(f"{served.base}/ui/settings?of=agents&name=plan")
         settle(page)
         groups = {
-            "Contextual search": {"recall.candidates_per_space": "1 to 100", "recall.floors.ratio": "0 to 1"},
+            "Contextual search": {
+                "recall.candidates_per_space": "1 to 100",
+                "recall.ambient.ratio": "0 to 1",
+            },
             "Deduplication": {
                 "recall.reinject_after": "0 to 200",
                 "recall.history_blocks": "0 to 10",
             },
-            "Ambient awareness": {"recall.ambient_enabled": "", "recall.pinned_limit": "1 to 20"},
+            "Ambient awareness": {"recall.ambient.enabled": "", "recall.ambient.pinned_limit": "1 to 20"},
         }
         for title, ranges in groups.items():
             group = page.get_by_role("region", name=title, exact=True)
@@ -97,7 +100,7 @@ def test_the_page_groups_them_and_lets_a_whole_agent_follow_again(live):
                 row = group.locator("li.setting", has_text=key)
                 assert re.search(rf"{words}(?!\d)", row.inner_text())
         pinned = page.get_by_role("region", name="Ambient awareness", exact=True).locator(
-            "li.setting", has_text="recall.pinned_kinds"
+            "li.setting", has_text="recall.ambient.pinned_kinds"
         )
         assert "override" in pinned.inner_text()
         assert "Pin few kinds" in pinned.inner_text()

@@ -26,6 +26,8 @@ MOST_ATTEMPTS = 5
 SLOW = """
 import time
 
+from tacit.providers import reranker
+
 class SlowReader:
     name = "slow-reader@1"
     ready = True
@@ -34,8 +36,7 @@ class SlowReader:
         time.sleep(1.2)
         return 0.9
 
-def make(settings):
-    return SlowReader()
+reranker.CrossEncoder = lambda folder: SlowReader()
 """
 """A second-stage model that has read one memory of several when two seconds are over."""
 
@@ -109,12 +110,10 @@ def test_what_was_found_in_two_seconds_is_whole_and_the_log_says_that_time_was_u
     with ExampleMachine(TACIT_EMBEDDER__PROVIDER="minilm") as machine:
         for name in ("TACIT_RECALL__DEADLINE_MS", "TACIT_HOOK_DEADLINE_MS"):
             del machine.environ[name]
-        install_module(
-            machine.root / "site", "slow_reader", SLOW, {"tacit.rerankers": {"slow": "slow_reader:make"}}
-        )
+        install_module(machine.root / "site", "sitecustomize", SLOW, {})
         machine.home.root.mkdir(mode=0o700, exist_ok=True)
         (machine.home.root / "config.yaml").write_text(
-            "preset: multispace\nrecall: {reranker: {provider: slow}}\n", encoding="utf-8"
+            "preset: multispace\nrecall: {reranker: {model: slow}}\n", encoding="utf-8"
         )
         machine.start_daemon()
         machine.wake()  # a session start, which tells the hook how long prompts may take

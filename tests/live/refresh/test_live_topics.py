@@ -35,16 +35,16 @@ def test_each_prompt_of_scenario_11_brings_its_own_memory_alone(live):
 @acceptance("refresh", "DECISION-threshold", "DECISION-top")
 def test_the_designs_numbers_stand_beside_the_bars_of_the_embedder(live):
     machine = live("preset: refresh")
-    design = {"refresh_similarity_first": 0.45, "refresh_similarity_later": 0.55}
+    design = {"refresh.similarity_first": 0.45, "refresh.similarity_later": 0.55}
     for name, number in design.items():
         told = machine.ask("config", "explain", f"recall.{name}")
         layers = {one["layer"]: one for one in told["layers"]}
-        assert layers["preset"]["value"] == number
+        assert layers["default"]["value"] == number
         assert told["layer"] == "embedder"
         assert 0.25 < told["value"] < number
         assert "of unrelated pairs reach it" in layers["embedder"]["place"]
-    machine.tacit("config", "set", "recall.refresh_similarity_later", "0.99")
-    told = machine.ask("config", "explain", "recall.refresh_similarity_later")
+    machine.tacit("config", "set", "recall.refresh.similarity_later", "0.99")
+    told = machine.ask("config", "explain", "recall.refresh.similarity_later")
     assert (told["layer"], told["value"]) == ("user", 0.99)
 
 
@@ -70,7 +70,7 @@ def test_a_turn_keeps_replaces_or_empties_the_section_and_a_switch_turns_it_off(
         note.partition(":")[0] for s in trace["stages"] if s["stage"] == "retrieve" for note in s["notes"]
     ]
     assert asked == ["semantic"], "one search a turn"
-    machine.request("PATCH", "/v1/settings", {"values": {"recall.refresh_top": 0}})
+    machine.request("PATCH", "/v1/settings", {"values": {"recall.refresh.top": 0}})
     session = PluginSession(machine, "s2")
     session.start()
     assert "httpOnly" not in session.say("How is auth handled?")

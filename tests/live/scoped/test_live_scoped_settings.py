@@ -15,9 +15,9 @@ TITLE = "## Developer Memory"
 @pytest.mark.parametrize(
     ("name", "setting"),
     [
-        ("SESSION_CAP", "recall.session_tokens"),
-        ("MEMORY_BUDGET.universal", "recall.scopes.universal"),
-        ("QUERY_BUDGET.project", "recall.scopes.asked_project"),
+        ("SESSION_CAP", "recall.scoped.session_tokens"),
+        ("MEMORY_BUDGET.universal", "recall.scoped.universal"),
+        ("QUERY_BUDGET.project", "recall.scoped.asked_project"),
     ],
 )
 def test_a_name_of_the_design_leads_to_the_setting(machine: Machine, name: str, setting: str) -> None:

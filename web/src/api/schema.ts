@@ -2173,7 +2173,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8khk4n6tthymps",
+         *       "id": "mem_1m8ks6qwc37gnt7w",
          *       "team": "acme/core"
          *     }
          */
@@ -2612,7 +2612,7 @@ export interface components {
         };
         /**
          * Categories
-         * @description Tokens per section of a `multispace` pack, in this order; the next section gets what one leaves.
+         * @description Tokens per section of a pack, in this order; the next section gets what one leaves.
          */
         Categories: {
             /**
@@ -2973,7 +2973,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8khkmh0c45vm4q",
+         *       "id": "req_1m8ks7224pw0tae8",
          *       "decision": "accept"
          *     }
          */
@@ -3648,7 +3648,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8khk7c07c9edm7"
+         *       "trace_id": "trc_1m8ks6t4cwb7qmnc"
          *     }
          */
         Feedback: {
@@ -3843,7 +3843,7 @@ export interface components {
          * @description Memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8khk4n6tthymps"
+         *         "mem_1m8ks6qwc37gnt7w"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -4781,7 +4781,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-1b7zy8ba",
+         *       "code": "ana-tcbbc87s",
          *       "name": "laptop"
          *     }
          */
@@ -5056,7 +5056,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8khk5d58a2s5fe"
+         *       "into": "mem_1m8ks6rqx1wy7mz5"
          *     }
          */
         MergeInto: {
@@ -6225,7 +6225,7 @@ export interface components {
         };
         /**
          * RecencyWeights
-         * @description Factors on a memory's priority by its age, in `multispace`.
+         * @description Factors on a memory's priority by its age.
          */
         RecencyWeights: {
             /**
@@ -7255,7 +7255,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8khk4n6tthymps",
+         *       "id": "mem_1m8ks6qwc37gnt7w",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8780,7 +8780,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8khk4n6tthymps"
+         *         "mem_1m8ks6qwc37gnt7w"
          *       ]
          *     }
          */
@@ -9192,7 +9192,7 @@ export interface components {
          * Undo
          * @description Take back one change, or all that a session taught.
          * @example {
-         *       "id": "chg_1m8khk60ywm40gv0"
+         *       "id": "chg_1m8ks6s8wscbxmt2"
          *     }
          */
         Undo: {
@@ -9224,7 +9224,7 @@ export interface components {
          * Unshare
          * @description A memory whose file is to be removed.
          * @example {
-         *       "id": "mem_1m8khk4n6tthymps",
+         *       "id": "mem_1m8ks6qwc37gnt7w",
          *       "cwd": "/work/shop"
          *     }
          */
@@ -9244,7 +9244,7 @@ export interface components {
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8khk4n6tthymps"
+         *       "id": "mem_1m8ks6qwc37gnt7w"
          *     }
          */
         UnshareMemory: {
@@ -9363,7 +9363,7 @@ export interface components {
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8khk4n6tthymps",
+         *       "memory": "mem_1m8ks6qwc37gnt7w",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9801,7 +9801,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8khk4n6tthymps",
+                     *             "id": "mem_1m8ks6qwc37gnt7w",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9818,13 +9818,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952317058,
+                     *               "valid_from_ms": 1795960299381,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952317094,
-                     *             "updated_at_ms": 1795952317094,
+                     *             "created_at_ms": 1795960299404,
+                     *             "updated_at_ms": 1795960299404,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9866,11 +9866,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "acffd9c0e3ba56c5fc69"
+                     *             "etag": "bad5a2e1e09233d8d7b8"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8khk54gh3nfys5"
+                     *       "change_id": "chg_1m8ks6re6vt26tqx"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -9977,7 +9977,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8khk5d58a2s5fe",
+                     *           "id": "mem_1m8ks6rqx1wy7mz5",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9994,13 +9994,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795952317848,
+                     *             "valid_from_ms": 1795960300264,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795952317861,
-                     *           "updated_at_ms": 1795952317861,
+                     *           "created_at_ms": 1795960300285,
+                     *           "updated_at_ms": 1795960300285,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10044,7 +10044,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "3c6394b32396b22bd931"
+                     *           "etag": "cf73157cb5a7b7592399"
                      *         }
                      *       ],
                      *       "limit": 2,
@@ -10104,7 +10104,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8khk5d58a2s5fe",
+                     *             "id": "mem_1m8ks6rqx1wy7mz5",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10121,13 +10121,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952317848,
+                     *               "valid_from_ms": 1795960300264,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952317861,
-                     *             "updated_at_ms": 1795952317861,
+                     *             "created_at_ms": 1795960300285,
+                     *             "updated_at_ms": 1795960300285,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10171,7 +10171,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "3c6394b32396b22bd931"
+                     *             "etag": "cf73157cb5a7b7592399"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10201,7 +10201,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk4n6tthymps
+                 * @example mem_1m8ks6qwc37gnt7w
                  */
                 id: string;
             };
@@ -10218,7 +10218,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8khk4n6tthymps",
+                     *         "id": "mem_1m8ks6qwc37gnt7w",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10235,13 +10235,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795952317058,
+                     *           "valid_from_ms": 1795960299381,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795952317094,
-                     *         "updated_at_ms": 1795952317094,
+                     *         "created_at_ms": 1795960299404,
+                     *         "updated_at_ms": 1795960299404,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10283,7 +10283,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "acffd9c0e3ba56c5fc69"
+                     *         "etag": "bad5a2e1e09233d8d7b8"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10318,7 +10318,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk4n6tthymps
+                 * @example mem_1m8ks6qwc37gnt7w
                  */
                 id: string;
             };
@@ -10340,7 +10340,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8khk4n6tthymps",
+                     *         "id": "mem_1m8ks6qwc37gnt7w",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10357,13 +10357,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795952317058,
+                     *           "valid_from_ms": 1795960299381,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795952317094,
-                     *         "updated_at_ms": 1795952318153,
+                     *         "created_at_ms": 1795960299404,
+                     *         "updated_at_ms": 1795960300603,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10405,9 +10405,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "bd8fdff103abf671419b"
+                     *         "etag": "f70ab8678b42a78bff3c"
                      *       },
-                     *       "change_id": "chg_1m8khk5pah0cr4fx"
+                     *       "change_id": "chg_1m8ks6s1wxcw87q2"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10464,7 +10464,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk5d58a2s5fe
+                 * @example mem_1m8ks6rqx1wy7mz5
                  */
                 id: string;
             };
@@ -10481,7 +10481,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8khk5d58a2s5fe",
+                     *         "id": "mem_1m8ks6rqx1wy7mz5",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10498,13 +10498,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795952317848,
+                     *           "valid_from_ms": 1795960300264,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795952317861,
-                     *         "updated_at_ms": 1795952318393,
+                     *         "created_at_ms": 1795960300285,
+                     *         "updated_at_ms": 1795960300756,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10550,9 +10550,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "19d9a6e90f7aecaa8cf1"
+                     *         "etag": "b6121f4f86c51c28c7a9"
                      *       },
-                     *       "change_id": "chg_1m8khk60ywm40gv0"
+                     *       "change_id": "chg_1m8ks6s8wscbxmt2"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10595,7 +10595,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk4n6tthymps
+                 * @example mem_1m8ks6qwc37gnt7w
                  */
                 id: string;
             };
@@ -10617,7 +10617,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8khk4n6tthymps",
+                     *         "id": "mem_1m8ks6qwc37gnt7w",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10634,13 +10634,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795952317058,
+                     *           "valid_from_ms": 1795960299381,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795952317094,
-                     *         "updated_at_ms": 1795952318134,
+                     *         "created_at_ms": 1795960299404,
+                     *         "updated_at_ms": 1795960300584,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10682,9 +10682,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "77448e2fb391535a24d4"
+                     *         "etag": "e3f1618c808da2154baa"
                      *       },
-                     *       "change_id": "chg_1m8khk5nvgrnmsg8"
+                     *       "change_id": "chg_1m8ks6s1ekn5c9yy"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10732,7 +10732,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk5pp080ynxk
+                 * @example mem_1m8ks6s2ccp0gaxd
                  */
                 id: string;
             };
@@ -10759,7 +10759,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8khk5r7akpqb2e",
+                     *             "id": "mem_1m8ks6s36sbyjbtr",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10776,13 +10776,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952318215,
+                     *               "valid_from_ms": 1795960300646,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952318215,
-                     *             "updated_at_ms": 1795952318215,
+                     *             "created_at_ms": 1795960300646,
+                     *             "updated_at_ms": 1795960300646,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10826,15 +10826,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "ed22aecd32dd5d1e",
-                     *             "etag": "eef305b54e333084d430"
+                     *             "etag": "2566e90d1042fd09d2f2"
                      *           },
-                     *           "old_id": "mem_1m8khk5pp080ynxk",
-                     *           "at_ms": 1795952318215,
+                     *           "old_id": "mem_1m8ks6s2ccp0gaxd",
+                     *           "at_ms": 1795960300646,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8khk5spgq09c1w"
+                     *       "change_id": "chg_1m8ks6s3vrmnrtna"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10888,7 +10888,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk5w9nrsp2f1
+                 * @example mem_1m8ks6s5qg6p5s86
                  */
                 id: string;
             };
@@ -10912,10 +10912,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8khk5w9nrsp2f1 says the same, by review",
+                     *           "reason": "mem_1m8ks6s5qg6p5s86 says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8khk5d58a2s5fe",
+                     *             "id": "mem_1m8ks6rqx1wy7mz5",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10932,13 +10932,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952317848,
+                     *               "valid_from_ms": 1795960300264,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952317861,
-                     *             "updated_at_ms": 1795952318393,
+                     *             "created_at_ms": 1795960300285,
+                     *             "updated_at_ms": 1795960300756,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10984,15 +10984,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "19d9a6e90f7aecaa8cf1"
+                     *             "etag": "b6121f4f86c51c28c7a9"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8khk5d58a2s5fe in review",
+                     *           "reason": "merged into mem_1m8ks6rqx1wy7mz5 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8khk5w9nrsp2f1",
+                     *             "id": "mem_1m8ks6s5qg6p5s86",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11009,13 +11009,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952318344,
-                     *               "valid_to_ms": 1795952318393,
-                     *               "superseded_by": "mem_1m8khk5d58a2s5fe",
+                     *               "valid_from_ms": 1795960300725,
+                     *               "valid_to_ms": 1795960300757,
+                     *               "superseded_by": "mem_1m8ks6rqx1wy7mz5",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952318345,
-                     *             "updated_at_ms": 1795952318393,
+                     *             "created_at_ms": 1795960300727,
+                     *             "updated_at_ms": 1795960300757,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11059,11 +11059,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "020756c3d08fcf36fc49"
+                     *             "etag": "80408d0b501c76e62c18"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8khk5xtk1bmvyx"
+                     *       "change_id": "chg_1m8ks6s6njzrgvz8"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11111,7 +11111,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk4n6tthymps
+                 * @example mem_1m8ks6qwc37gnt7w
                  */
                 id: string;
             };
@@ -11129,7 +11129,7 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8khk4n6tthymps",
+                     *           "id": "mem_1m8ks6qwc37gnt7w",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11146,13 +11146,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795952317058,
+                     *             "valid_from_ms": 1795960299381,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795952317094,
-                     *           "updated_at_ms": 1795952317094,
+                     *           "created_at_ms": 1795960299404,
+                     *           "updated_at_ms": 1795960299404,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11194,10 +11194,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "acffd9c0e3ba56c5fc69"
+                     *           "etag": "bad5a2e1e09233d8d7b8"
                      *         },
                      *         {
-                     *           "id": "mem_1m8khk4n6tthymps",
+                     *           "id": "mem_1m8ks6qwc37gnt7w",
                      *           "kind": "fact",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11214,13 +11214,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795952317058,
+                     *             "valid_from_ms": 1795960299381,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795952317094,
-                     *           "updated_at_ms": 1795952318134,
+                     *           "created_at_ms": 1795960299404,
+                     *           "updated_at_ms": 1795960300584,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11262,7 +11262,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "bd0c11895683366d",
-                     *           "etag": "77448e2fb391535a24d4"
+                     *           "etag": "e3f1618c808da2154baa"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11300,7 +11300,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk5pp080ynxk
+                 * @example mem_1m8ks6s2ccp0gaxd
                  */
                 id: string;
             };
@@ -11318,15 +11318,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8khk5r7akpqb2e",
-                     *           "target_id": "mem_1m8khk5pp080ynxk",
+                     *           "source_id": "mem_1m8ks6s36sbyjbtr",
+                     *           "target_id": "mem_1m8ks6s2ccp0gaxd",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8khk5r7akpqb2e",
+                     *           "id": "mem_1m8ks6s36sbyjbtr",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11343,13 +11343,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795952318215,
+                     *             "valid_from_ms": 1795960300646,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795952318215,
-                     *           "updated_at_ms": 1795952318215,
+                     *           "created_at_ms": 1795960300646,
+                     *           "updated_at_ms": 1795960300646,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11393,7 +11393,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "eef305b54e333084d430"
+                     *           "etag": "2566e90d1042fd09d2f2"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11431,7 +11431,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk4n6tthymps
+                 * @example mem_1m8ks6qwc37gnt7w
                  */
                 id: string;
             };
@@ -11450,22 +11450,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8khk4n6tthymps",
+                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795952320010,
+                     *           "at_ms": 1795960301892,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8khk4n6tthymps",
+                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795952318747,
+                     *           "at_ms": 1795960301199,
                      *           "used": null
                      *         }
                      *       ],
@@ -11499,7 +11499,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk4n6tthymps
+                 * @example mem_1m8ks6qwc37gnt7w
                  */
                 id: string;
             };
@@ -11586,24 +11586,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8khk5r7akpqb2e",
+                     *             "id": "mem_1m8ks6s36sbyjbtr",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795952318215
+                     *             "created_at_ms": 1795960300646
                      *           },
                      *           {
-                     *             "id": "mem_1m8khk5d58a2s5fe",
+                     *             "id": "mem_1m8ks6rqx1wy7mz5",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795952317861
+                     *             "created_at_ms": 1795960300285
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11676,12 +11676,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8khk60ywm40gv0",
-                     *           "at_ms": 1795952318494,
+                     *           "change_id": "chg_1m8ks6s8wscbxmt2",
+                     *           "at_ms": 1795960300828,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8khk5d58a2s5fe",
+                     *             "id": "mem_1m8ks6rqx1wy7mz5",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11698,13 +11698,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952317848,
-                     *               "valid_to_ms": 1795952318492,
+                     *               "valid_from_ms": 1795960300264,
+                     *               "valid_to_ms": 1795960300826,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952317861,
-                     *             "updated_at_ms": 1795952318494,
+                     *             "created_at_ms": 1795960300285,
+                     *             "updated_at_ms": 1795960300828,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11750,10 +11750,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "25b9e98fac850a66d5a5"
+                     *             "etag": "05630c4f32658a510b9e"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8khk5d58a2s5fe",
+                     *             "id": "mem_1m8ks6rqx1wy7mz5",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11770,13 +11770,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952317848,
+                     *               "valid_from_ms": 1795960300264,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952317861,
-                     *             "updated_at_ms": 1795952318393,
+                     *             "created_at_ms": 1795960300285,
+                     *             "updated_at_ms": 1795960300756,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11822,16 +11822,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "19d9a6e90f7aecaa8cf1"
+                     *             "etag": "b6121f4f86c51c28c7a9"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8khk5xtk1bmvyx",
-                     *           "at_ms": 1795952318394,
-                     *           "reason": "merged into mem_1m8khk5d58a2s5fe in review",
+                     *           "change_id": "chg_1m8ks6s6njzrgvz8",
+                     *           "at_ms": 1795960300757,
+                     *           "reason": "merged into mem_1m8ks6rqx1wy7mz5 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8khk5w9nrsp2f1",
+                     *             "id": "mem_1m8ks6s5qg6p5s86",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11848,13 +11848,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952318344,
-                     *               "valid_to_ms": 1795952318393,
-                     *               "superseded_by": "mem_1m8khk5d58a2s5fe",
+                     *               "valid_from_ms": 1795960300725,
+                     *               "valid_to_ms": 1795960300757,
+                     *               "superseded_by": "mem_1m8ks6rqx1wy7mz5",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952318345,
-                     *             "updated_at_ms": 1795952318393,
+                     *             "created_at_ms": 1795960300727,
+                     *             "updated_at_ms": 1795960300757,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11898,10 +11898,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "020756c3d08fcf36fc49"
+                     *             "etag": "80408d0b501c76e62c18"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8khk5w9nrsp2f1",
+                     *             "id": "mem_1m8ks6s5qg6p5s86",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11918,13 +11918,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952318344,
+                     *               "valid_from_ms": 1795960300725,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952318345,
-                     *             "updated_at_ms": 1795952318345,
+                     *             "created_at_ms": 1795960300727,
+                     *             "updated_at_ms": 1795960300727,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11968,11 +11968,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "4f6a6ace5e4a547bc760"
+                     *             "etag": "e86c5bd0a027ce19a9cd"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsIjk3N2MyYWZiNTdkYWYyODg1YjhiZDc4ZSJd"
+                     *       "next_cursor": "WzAsIjY0MGRmN2NkMTA2NThkZGQ3N2JmNmY4MyJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -12018,7 +12018,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8khk64jastws3z",
+                     *           "id": "mem_1m8ks6sd9py53e1n",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -12097,7 +12097,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8khk5d58a2s5fe",
+                     *             "id": "mem_1m8ks6rqx1wy7mz5",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12114,13 +12114,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952317848,
+                     *               "valid_from_ms": 1795960300264,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952317861,
-                     *             "updated_at_ms": 1795952318543,
+                     *             "created_at_ms": 1795960300285,
+                     *             "updated_at_ms": 1795960300869,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12166,11 +12166,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "208f26fdf033e1984ed6"
+                     *             "etag": "5df8a89490a3f4b2d1f4"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8khk62f2y3rrva"
+                     *       "change_id": "chg_1m8ks6sa5n1r4x8h"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12261,7 +12261,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8khk885ms9pt2v",
+                     *             "id": "mem_1m8ks6tzgz8kdtrq",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12283,8 +12283,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952320773,
-                     *             "updated_at_ms": 1795952320773,
+                     *             "created_at_ms": 1795960302576,
+                     *             "updated_at_ms": 1795960302576,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12328,7 +12328,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "8768657e22bb6ebb1d3d"
+                     *             "etag": "42f99d8ce66477dc8e2f"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12337,7 +12337,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8khk87andegjxr",
+                     *             "id": "mem_1m8ks6txp95zmxst",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12359,8 +12359,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952320746,
-                     *             "updated_at_ms": 1795952320746,
+                     *             "created_at_ms": 1795960302518,
+                     *             "updated_at_ms": 1795960302518,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12404,7 +12404,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "bf80dd50ad4ee2da6fa9"
+                     *             "etag": "252e5382eeb7aac7e00f"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12482,7 +12482,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "decided": 1,
-                     *       "change_id": "chg_1m8khk8a1martcf6"
+                     *       "change_id": "chg_1m8ks6v1vtxsfyhp"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -12533,7 +12533,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8khk885ms9pt2v
+                 * @example mem_1m8ks6tzgz8kdtrq
                  */
                 id: string;
             };
@@ -12559,7 +12559,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8khk885ms9pt2v",
+                     *             "id": "mem_1m8ks6tzgz8kdtrq",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12581,8 +12581,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952320773,
-                     *             "updated_at_ms": 1795952320818,
+                     *             "created_at_ms": 1795960302576,
+                     *             "updated_at_ms": 1795960302636,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12626,11 +12626,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "d6d4c5d364369ee362e1"
+                     *             "etag": "d17c357a09ad89e1154d"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8khk89ks2jbjp4"
+                     *       "change_id": "chg_1m8ks6v1dt15czng"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12694,7 +12694,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795952317057,
+                     *             "first_seen_ms": 1795960299381,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12744,7 +12744,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-0bcf7b5516",
+                     *         "id": "second-clone-5e0b8bffcc",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12763,7 +12763,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795952317057,
+                     *             "first_seen_ms": 1795960299381,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12815,7 +12815,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795952317057,
+                     *         "first_seen_ms": 1795960299381,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12873,7 +12873,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-0bcf7b5516",
+                     *         "id": "second-clone-5e0b8bffcc",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12892,7 +12892,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/home/ana/second-clone",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795952317057,
+                     *             "first_seen_ms": 1795960299381,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12960,7 +12960,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795952317057,
+                     *         "first_seen_ms": 1795960299381,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12973,12 +12973,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-thymps.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7gnt7w.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8khk4n6tthymps",
+                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13023,7 +13023,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795952317057,
+                     *         "first_seen_ms": 1795960299381,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13036,12 +13036,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-thymps.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7gnt7w.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8khk4n6tthymps",
+                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13098,7 +13098,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795952317057,
+                     *         "first_seen_ms": 1795960299381,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13111,7 +13111,7 @@ export interface operations {
                      *       "joined": false,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-thymps.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7gnt7w.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
@@ -13169,12 +13169,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-thymps.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-7gnt7w.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-29",
-                     *         "memory_id": "mem_1m8khk4n6tthymps",
+                     *         "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13233,7 +13233,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-thymps.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-7gnt7w.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
@@ -13452,7 +13452,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8khk4n6tthymps"
+                     *             "mem_1m8ks6qwc37gnt7w"
                      *           ]
                      *         }
                      *       ]
@@ -13645,7 +13645,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795952331484,
+                     *           "added_at_ms": 1795960309095,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13654,7 +13654,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795952332606,
+                     *           "added_at_ms": 1795960309532,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13717,11 +13717,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795952332606,
+                     *           "added_at_ms": 1795960309532,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-k3nb8w83",
+                     *         "code": "bo-60m98mxh",
                      *         "token": ""
                      *       }
                      *     }
@@ -13785,7 +13785,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795952331484,
+                     *           "added_at_ms": 1795960309095,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -14006,12 +14006,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795952333183,
+                     *           "added_at_ms": 1795960309717,
                      *           "joined": true,
-                     *           "until_ms": 1798544333183
+                     *           "until_ms": 1798552309717
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.Q8XZJFJcy313GbffhJfCtUf8LR79OhzgOU0g-clNzX8"
+                     *         "token": "acme/ci.A7nRt3QM0znT-IlUp_dC4qjHRp62WLtfclBWATUarLM"
                      *       }
                      *     }
                      */
@@ -14080,19 +14080,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795952336778,
+                     *           "at_ms": 1795960312173,
                      *           "principal": "ana",
-                     *           "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
+                     *           "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
                      *           "action": "unshared",
-                     *           "subject": "mem_myvhx45ct86szwma"
+                     *           "subject": "mem_cf095dybwkqmaysg"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795952335968,
+                     *           "at_ms": 1795960311634,
                      *           "principal": "bo",
-                     *           "device": "a26205f388aef15de3cb01c0af293a1d8616ce12e9f49c8f84ec1afa65b4a490",
+                     *           "device": "e97e3d6f23c9316667a9bf2b88f19c9d10f9bc928db843ff9a971b8b89bf0d97",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8khkmh0c45vm4q"
+                     *           "subject": "req_1m8ks7224pw0tae8"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14174,7 +14174,7 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_myvhx45ct86szwma",
+                     *               "id": "mem_cf095dybwkqmaysg",
                      *               "statement": {
                      *                 "content": "Run `make lint` before every commit",
                      *                 "kind": "preference",
@@ -14185,7 +14185,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795952317058
+                     *                 "said_at_ms": 1795960299381
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14198,11 +14198,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8khkmh0c45vm4q",
+                     *             "id": "req_1m8ks7224pw0tae8",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795952333344,
+                     *             "created_at_ms": 1795960309828,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14211,7 +14211,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_myvhx45ct86szwma"
+                     *             "memory_id": "mem_cf095dybwkqmaysg"
                      *           }
                      *         ]
                      *       }
@@ -14267,11 +14267,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8khkmh0c45vm4q",
+                     *           "id": "req_1m8ks7224pw0tae8",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795952333344,
+                     *           "created_at_ms": 1795960309828,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -14283,7 +14283,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795952317058
+                     *             "said_at_ms": 1795960299381
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14347,11 +14347,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8khkmh0c45vm4q",
+                     *         "id": "req_1m8ks7224pw0tae8",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795952333344,
+                     *         "created_at_ms": 1795960309828,
                      *         "state": "waiting",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
@@ -14363,7 +14363,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795952317058
+                     *           "said_at_ms": 1795960299381
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14429,11 +14429,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8khkmh0c45vm4q",
+                     *         "id": "req_1m8ks7224pw0tae8",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795952333344,
+                     *         "created_at_ms": 1795960309828,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14442,7 +14442,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_myvhx45ct86szwma"
+                     *         "memory_id": "mem_cf095dybwkqmaysg"
                      *       }
                      *     }
                      */
@@ -14509,7 +14509,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_myvhx45ct86szwma",
+                     *         "id": "mem_cf095dybwkqmaysg",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
                      *           "kind": "preference",
@@ -14520,7 +14520,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795952317058
+                     *           "said_at_ms": 1795960299381
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14583,11 +14583,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
+                     *         "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795952329052,
+                     *         "synced_at_ms": 1795960307333,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14626,11 +14626,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
+                     *         "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795952329631,
+                     *         "synced_at_ms": 1795960307920,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14702,8 +14702,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
-                     *         "phrase": "t51et rh29t rbd5d 5hnbh z4ws7 h1q9x 4cb22 m79ew"
+                     *         "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
+                     *         "phrase": "m780w w0tr2 9r1q4 actry g2rtp qsxa3 87jx5 2f6nx"
                      *       }
                      *     }
                      */
@@ -14907,7 +14907,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-hdqqzgr8"
+                     *       "code": "ana-rma2qe3c"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14957,19 +14957,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
+                     *           "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795952327967,
-                     *           "seen_at_ms": 1795952329591,
+                     *           "created_at_ms": 1795960306479,
+                     *           "seen_at_ms": 1795960307858,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "99534014e0b23db05216f35fc171ecaad19564b0f837ef41b3c89fbd1571f218",
+                     *           "device": "b51261711a7d50391c78a5e2fb7abaf1a7eb04979b5011e98268181a36ddab81",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795952330315,
-                     *           "seen_at_ms": 1795952330995,
+                     *           "created_at_ms": 1795960308396,
+                     *           "seen_at_ms": 1795960308857,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -15020,20 +15020,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "303ea6d76a4ba37a74aba4c9a6a471d0c3681a5adeeaee659cd27a77692c135a",
+                     *           "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795952327967,
-                     *           "seen_at_ms": 1795952339779,
+                     *           "created_at_ms": 1795960306479,
+                     *           "seen_at_ms": 1795960313627,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "99534014e0b23db05216f35fc171ecaad19564b0f837ef41b3c89fbd1571f218",
+                     *           "device": "b51261711a7d50391c78a5e2fb7abaf1a7eb04979b5011e98268181a36ddab81",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795952330315,
-                     *           "seen_at_ms": 1795952330995,
-                     *           "revoked_at_ms": 1795952339979,
+                     *           "created_at_ms": 1795960308396,
+                     *           "seen_at_ms": 1795960308857,
+                     *           "revoked_at_ms": 1795960313838,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15095,20 +15095,20 @@ export interface operations {
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8khk5d58a2s5fe f1efd5c10485 -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8ks6rqx1wy7mz5 f1efd5c10485 -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8khk8gg5sbh3fp 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8khk885ms9pt2v 92dd783c8297 -->
-                     *     - The billing port is 9090. <!-- mem_1m8khk5r7akpqb2e ed22aecd32dd -->
+                     *     - Amounts are integer cents <!-- mem_1m8ks6v3820d9z9z 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8ks6tzgz8kdtrq 92dd783c8297 -->
+                     *     - The billing port is 9090. <!-- mem_1m8ks6s36sbyjbtr ed22aecd32dd -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit <!-- mem_1m8khk4n6tthymps c30b9ad7b69a -->
-                     *     - From now on always write tests first <!-- mem_1m8khk8zqehm5nk7 cae78799c76d -->
+                     *     - Run `make lint` before every commit <!-- mem_1m8ks6qwc37gnt7w c30b9ad7b69a -->
+                     *     - From now on always write tests first <!-- mem_1m8ks6v7d81rhf3y cae78799c76d -->
                      *
-                     *     <!-- tacit entries: mem_1m8khk5d58a2s5fe mem_1m8khk8gg5sbh3fp mem_1m8khk885ms9pt2v mem_1m8khk5r7akpqb2e mem_1m8khk4n6tthymps mem_1m8khk8zqehm5nk7 -->
+                     *     <!-- tacit entries: mem_1m8ks6rqx1wy7mz5 mem_1m8ks6v3820d9z9z mem_1m8ks6tzgz8kdtrq mem_1m8ks6s36sbyjbtr mem_1m8ks6qwc37gnt7w mem_1m8ks6v7d81rhf3y -->
                      */
                     "text/plain": string;
                 };
@@ -15198,7 +15198,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8khk85x79p3mvf",
+                     *           "memory_id": "mem_1m8ks6tw5qq90304",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15372,7 +15372,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "memory_ids": [
-                     *           "mem_1m8khk4n6tthymps"
+                     *           "mem_1m8ks6qwc37gnt7w"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15380,7 +15380,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8khk4n6tthymps",
+                     *           "id": "mem_1m8ks6qwc37gnt7w",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -15397,13 +15397,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795952317058,
+                     *             "valid_from_ms": 1795960299381,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795952317094,
-                     *           "updated_at_ms": 1795952318153,
+                     *           "created_at_ms": 1795960299404,
+                     *           "updated_at_ms": 1795960300603,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -15445,7 +15445,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "bd8fdff103abf671419b",
+                     *           "etag": "f70ab8678b42a78bff3c",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 15,
                      *           "shortened": false,
@@ -15464,12 +15464,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8khk7c07c9edm7",
+                     *         "id": "trc_1m8ks6t4cwb7qmnc",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795952319870,
+                     *         "at_ms": 1795960301706,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15515,7 +15515,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.063,
+                     *             "took_ms": 0.068,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15534,7 +15534,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 1.96,
+                     *             "took_ms": 1.732,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15562,7 +15562,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8khk4n6tthymps",
+                     *             "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -15583,7 +15583,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8khk5r7akpqb2e",
+                     *             "memory_id": "mem_1m8ks6s36sbyjbtr",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15602,13 +15602,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8khk4n6tthymps"
+                     *           "mem_1m8ks6qwc37gnt7w"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 11.019,
+                     *         "took_ms": 30.723,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -15691,9 +15691,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8khk4n6tthymps [preference] Run `make lint` before every commit. (user, 2026-11-29)",
+                     *       "text": "- mem_1m8ks6qwc37gnt7w [preference] Run `make lint` before every commit. (user, 2026-11-29)",
                      *       "ids": [
-                     *         "mem_1m8khk4n6tthymps"
+                     *         "mem_1m8ks6qwc37gnt7w"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -15743,7 +15743,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8khk4n6tthymps",
+                     *         "id": "mem_1m8ks6qwc37gnt7w",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -15760,13 +15760,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795952317058,
+                     *           "valid_from_ms": 1795960299381,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795952317094,
-                     *         "updated_at_ms": 1795952318153,
+                     *         "created_at_ms": 1795960299404,
+                     *         "updated_at_ms": 1795960300603,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -15808,7 +15808,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "bd8fdff103abf671419b"
+                     *         "etag": "f70ab8678b42a78bff3c"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -15989,8 +15989,8 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-29)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 85,
                      *         "memory_ids": [
-                     *           "mem_1m8khk5d58a2s5fe",
-                     *           "mem_1m8khk5r7akpqb2e"
+                     *           "mem_1m8ks6rqx1wy7mz5",
+                     *           "mem_1m8ks6s36sbyjbtr"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -16058,16 +16058,16 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8khk7gam586107",
+                     *           "id": "trc_1m8ks6ta410kvye1",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "on_demand",
-                     *           "at_ms": 1795952320010,
+                     *           "at_ms": 1795960301892,
                      *           "preset": "focused",
-                     *           "text": "memory_get mem_1m8khk4n6tthymps",
+                     *           "text": "memory_get mem_1m8ks6qwc37gnt7w",
                      *           "injected": [
-                     *             "mem_1m8khk4n6tthymps"
+                     *             "mem_1m8ks6qwc37gnt7w"
                      *           ],
                      *           "candidates": 1,
                      *           "silence": "",
@@ -16080,17 +16080,17 @@ export interface operations {
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8khk68xz545ddq",
+                     *           "id": "trc_1m8ks6smh970r49f",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795952318747,
+                     *           "at_ms": 1795960301199,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8khk5d58a2s5fe",
-                     *             "mem_1m8khk5r7akpqb2e"
+                     *             "mem_1m8ks6rqx1wy7mz5",
+                     *             "mem_1m8ks6s36sbyjbtr"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16098,7 +16098,7 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 85,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 88.225,
+                     *           "took_ms": 195.634,
                      *           "threshold": 0,
                      *           "best_relevance": 0.7575333524469359
                      *         }
@@ -16156,12 +16156,12 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8khk6e7wbahhj1",
+                     *           "id": "trc_1m8ks6svkznss2v2",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795952318857,
+                     *           "at_ms": 1795960301280,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
@@ -16208,7 +16208,7 @@ export interface operations {
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.374,
+                     *               "took_ms": 0.237,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16227,7 +16227,7 @@ export interface operations {
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 61.991,
+                     *               "took_ms": 147.369,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16255,7 +16255,7 @@ export interface operations {
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8khk4n6tthymps",
+                     *               "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *               "kind": "preference",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
@@ -16276,7 +16276,7 @@ export interface operations {
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8khk5d58a2s5fe",
+                     *               "memory_id": "mem_1m8ks6rqx1wy7mz5",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
@@ -16299,7 +16299,7 @@ export interface operations {
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 208.234,
+                     *           "took_ms": 212.71,
                      *           "project_id": "shop-73774d71f4",
                      *           "asked": {
                      *             "text": "Fix the rounding of discounts, then commit.",
@@ -16367,8 +16367,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8khk7c07c9edm7
-                     *     data: {"id": "trc_1m8khk7c07c9edm7", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8ks6t4cwb7qmnc
+                     *     data: {"id": "trc_1m8ks6t4cwb7qmnc", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16388,7 +16388,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8khk7c07c9edm7
+                 * @example trc_1m8ks6t4cwb7qmnc
                  */
                 id: string;
             };
@@ -16405,12 +16405,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8khk7c07c9edm7",
+                     *         "id": "trc_1m8ks6t4cwb7qmnc",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795952319870,
+                     *         "at_ms": 1795960301706,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -16456,7 +16456,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.063,
+                     *             "took_ms": 0.068,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16475,7 +16475,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 1.96,
+                     *             "took_ms": 1.732,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16503,7 +16503,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8khk4n6tthymps",
+                     *             "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -16524,7 +16524,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8khk5r7akpqb2e",
+                     *             "memory_id": "mem_1m8ks6s36sbyjbtr",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -16543,13 +16543,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8khk4n6tthymps"
+                     *           "mem_1m8ks6qwc37gnt7w"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 11.019,
+                     *         "took_ms": 30.723,
                      *         "project_id": "shop-73774d71f4",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -16620,7 +16620,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8khk7c07c9edm7
+                 * @example trc_1m8ks6t4cwb7qmnc
                  */
                 id: string;
             };
@@ -16637,19 +16637,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "replayed": {
-                     *         "trace_id": "trc_1m8khk7c07c9edm7",
+                     *         "trace_id": "trc_1m8ks6t4cwb7qmnc",
                      *         "surface": "prompt",
-                     *         "at_ms": 1795952319870,
+                     *         "at_ms": 1795960301706,
                      *         "text": "commit the fix",
                      *         "threshold": 0.4,
                      *         "was": 0.25,
                      *         "before": [
-                     *           "mem_1m8khk4n6tthymps"
+                     *           "mem_1m8ks6qwc37gnt7w"
                      *         ],
                      *         "after": [],
                      *         "added": [],
                      *         "gone": [
-                     *           "mem_1m8khk4n6tthymps"
+                     *           "mem_1m8ks6qwc37gnt7w"
                      *         ],
                      *         "unsure": [],
                      *         "shadow": false
@@ -16683,7 +16683,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8khk7c07c9edm7
+                 * @example trc_1m8ks6t4cwb7qmnc
                  */
                 id: string;
             };
@@ -16705,15 +16705,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8khk7c07c9edm7",
-                     *           "memory_id": "mem_1m8khk4n6tthymps",
+                     *           "trace_id": "trc_1m8ks6t4cwb7qmnc",
+                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795952319870,
-                     *           "at_ms": 1795952320600
+                     *           "trace_at_ms": 1795960301706,
+                     *           "at_ms": 1795960302299
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16767,15 +16767,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8khk7c07c9edm7",
-                     *           "memory_id": "mem_1m8khk4n6tthymps",
+                     *           "trace_id": "trc_1m8ks6t4cwb7qmnc",
+                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795952319870,
-                     *           "at_ms": 1795952320611
+                     *           "trace_at_ms": 1795960301706,
+                     *           "at_ms": 1795960302331
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16926,9 +16926,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795952318608,
-                     *         "updated_at_ms": 1795952318608,
-                     *         "memory_id": "mem_1m8khk64jastws3z",
+                     *         "created_at_ms": 1795960300967,
+                     *         "updated_at_ms": 1795960300967,
+                     *         "memory_id": "mem_1m8ks6sd9py53e1n",
                      *         "score": null
                      *       }
                      *     }
@@ -16974,9 +16974,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795952318608,
-                     *         "updated_at_ms": 1795952318608,
-                     *         "memory_id": "mem_1m8khk64jastws3z",
+                     *         "created_at_ms": 1795960300967,
+                     *         "updated_at_ms": 1795960300967,
+                     *         "memory_id": "mem_1m8ks6sd9py53e1n",
                      *         "score": null
                      *       }
                      *     }
@@ -17074,9 +17074,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795952318608,
-                     *           "updated_at_ms": 1795952318608,
-                     *           "memory_id": "mem_1m8khk64jastws3z",
+                     *           "created_at_ms": 1795960300967,
+                     *           "updated_at_ms": 1795960300967,
+                     *           "memory_id": "mem_1m8ks6sd9py53e1n",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -17182,8 +17182,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795952320017,
-                     *           "last_signal_at_ms": 1795952320017,
+                     *           "started_at_ms": 1795960301898,
+                     *           "last_signal_at_ms": 1795960301898,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17202,8 +17202,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795952318739,
-                     *           "last_signal_at_ms": 1795952319258,
+                     *           "started_at_ms": 1795960301070,
+                     *           "last_signal_at_ms": 1795960301545,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17266,8 +17266,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795952318739,
-                     *           "last_signal_at_ms": 1795952319258,
+                     *           "started_at_ms": 1795960301070,
+                     *           "last_signal_at_ms": 1795960301545,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17278,20 +17278,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795952318747,
+                     *             "at_ms": 1795960301199,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8khk68xz545ddq",
+                     *                 "id": "trc_1m8ks6smh970r49f",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795952318747,
+                     *                 "at_ms": 1795960301199,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8khk5d58a2s5fe",
-                     *                   "mem_1m8khk5r7akpqb2e"
+                     *                   "mem_1m8ks6rqx1wy7mz5",
+                     *                   "mem_1m8ks6s36sbyjbtr"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -17299,7 +17299,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 85,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 88.225,
+                     *                 "took_ms": 195.634,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.7575333524469359
                      *               }
@@ -17307,22 +17307,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8khk5r7akpqb2e",
+                     *                 "memory_id": "mem_1m8ks6s36sbyjbtr",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795952318747,
+                     *                 "at_ms": 1795960301199,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8khk5d58a2s5fe",
+                     *                 "memory_id": "mem_1m8ks6rqx1wy7mz5",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795952318747,
+                     *                 "at_ms": 1795960301199,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17330,15 +17330,15 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795952318857,
+                     *             "at_ms": 1795960301280,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8khk6e7wbahhj1",
+                     *                 "id": "trc_1m8ks6svkznss2v2",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795952318857,
+                     *                 "at_ms": 1795960301280,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
@@ -17348,17 +17348,17 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 208.234,
+                     *                 "took_ms": 212.71,
                      *                 "threshold": 0.25,
                      *                 "best_relevance": 0.1576
                      *               },
                      *               {
-                     *                 "id": "trc_1m8khk6nxcg96h7q",
+                     *                 "id": "trc_1m8ks6syn1kz911a",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795952319079,
+                     *                 "at_ms": 1795960301494,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -17368,7 +17368,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 171.527,
+                     *                 "took_ms": 49.86,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -17376,12 +17376,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8khk4n6tthymps",
+                     *                 "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795952320010,
+                     *                 "at_ms": 1795960301892,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17511,7 +17511,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8khk8zqehm5nk7",
+                     *               "id": "mem_1m8ks6v7d81rhf3y",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -17533,8 +17533,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795952321527,
-                     *               "updated_at_ms": 1795952321527,
+                     *               "created_at_ms": 1795960302829,
+                     *               "updated_at_ms": 1795960302829,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -17575,7 +17575,7 @@ export interface operations {
                      *               "branch": null,
                      *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "f254fdc86d8c38b77cdf"
+                     *               "etag": "17dd0506479fc3a79d36"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17720,22 +17720,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8khk4n6tthymps",
+                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795952320010,
+                     *           "at_ms": 1795960301892,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8khk4n6tthymps",
+                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795952318747,
+                     *           "at_ms": 1795960301199,
                      *           "used": null
                      *         }
                      *       ],
@@ -17794,10 +17794,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8khk4n6tthymps",
+                     *           "reason": "says the same as mem_1m8ks6qwc37gnt7w",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8khk4n6tthymps",
+                     *             "id": "mem_1m8ks6qwc37gnt7w",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
@@ -17814,13 +17814,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952317058,
+                     *               "valid_from_ms": 1795960299381,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952317094,
-                     *             "updated_at_ms": 1795952321013,
+                     *             "created_at_ms": 1795960299404,
+                     *             "updated_at_ms": 1795960302689,
                      *             "importance": 0.9,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17864,7 +17864,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "448e4dd34cab8b817c2f"
+                     *             "etag": "e942e557d673e8bf98c4"
                      *           }
                      *         },
                      *         {
@@ -17872,7 +17872,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8khk8gg5sbh3fp",
+                     *             "id": "mem_1m8ks6v3820d9z9z",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17889,13 +17889,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795952320871,
+                     *               "valid_from_ms": 1795960302665,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795952321040,
-                     *             "updated_at_ms": 1795952321040,
+                     *             "created_at_ms": 1795960302696,
+                     *             "updated_at_ms": 1795960302696,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17939,7 +17939,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "55c7b2d6c0897c06f209"
+                     *             "etag": "7dcb24232e354b227874"
                      *           }
                      *         }
                      *       ]
@@ -18007,8 +18007,8 @@ export interface operations {
                      *         {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 510,
-                     *           "modified_ms": 1795952321307,
+                     *           "size_bytes": 512,
+                     *           "modified_ms": 1795960302772,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -18863,83 +18863,15 @@ export interface operations {
                      *               "semantic",
                      *               "lexical"
                      *             ],
-                     *             "spaces_prompt": [
-                     *               "semantic",
-                     *               "character"
-                     *             ],
-                     *             "spaces_on_demand": [
-                     *               "semantic",
-                     *               "lexical"
-                     *             ],
                      *             "candidates_per_space": 32,
-                     *             "shortlist": 12,
                      *             "max_items": 8,
-                     *             "whole_start": 2,
                      *             "kinds": [],
-                     *             "failure_kinds": [],
-                     *             "fuse": "fitted",
-                     *             "score": "situation",
-                     *             "start_pool": "need",
-                     *             "order": "diverse",
-                     *             "render": "lines",
-                     *             "placement": "default",
-                     *             "refresh_similarity_first": 0.45,
-                     *             "refresh_similarity_later": 0.55,
-                     *             "refresh_top": 3,
-                     *             "answer_share": 0.25,
-                     *             "follow_ups": true,
                      *             "reinject_after": 0,
                      *             "history_blocks": null,
                      *             "tell_memory_add": "auto",
                      *             "nudge": "auto",
                      *             "subagents": {},
                      *             "blocking": false,
-                     *             "pinned_kinds": [],
-                     *             "ambient_enabled": false,
-                     *             "pinned_limit": 3,
-                     *             "pinned_sort": "recent",
-                     *             "min_prompt_chars": 0,
-                     *             "max_session_memories": 0,
-                     *             "adjust_budget": [
-                     *               "prompt",
-                     *               "window"
-                     *             ],
-                     *             "min_budget": 200,
-                     *             "context_window": 200000,
-                     *             "sections": [],
-                     *             "categories": {
-                     *               "divergence": 200,
-                     *               "cluster": 400,
-                     *               "single": 300,
-                     *               "session": 200,
-                     *               "badges": 50
-                     *             },
-                     *             "recency": {
-                     *               "hour": 1.3,
-                     *               "day": 1.2,
-                     *               "week": 1.1,
-                     *               "month": 1,
-                     *               "quarter": 0.9,
-                     *               "older": 0.8
-                     *             },
-                     *             "scopes": {
-                     *               "universal": 300,
-                     *               "language": 300,
-                     *               "project": 400,
-                     *               "reserve": 200,
-                     *               "done": 300,
-                     *               "decided": 200,
-                     *               "open": 300,
-                     *               "asked_universal": 150,
-                     *               "asked_language": 150,
-                     *               "asked_project": 200
-                     *             },
-                     *             "shorten_above": 0,
-                     *             "shorten_to": 80,
-                     *             "announce_empty": false,
-                     *             "embedding_required": false,
-                     *             "answers_per_session": 0,
-                     *             "session_tokens": 0,
                      *             "opt_out_token": "#notacit",
                      *             "deadline_ms": 400,
                      *             "budgets": {
@@ -18952,29 +18884,6 @@ export interface operations {
                      *               "subagent": 600,
                      *               "on_demand": 1000
                      *             },
-                     *             "allot": {
-                     *               "start": {},
-                     *               "prompt": {},
-                     *               "failure": {},
-                     *               "subagent": {},
-                     *               "on_demand": {},
-                     *               "hand_on": true
-                     *             },
-                     *             "typed": {
-                     *               "semantic": 0.4,
-                     *               "recency": 0.2,
-                     *               "importance": 0.15,
-                     *               "access": 0.1,
-                     *               "kind": 0.15
-                     *             },
-                     *             "floors": {
-                     *               "similarity": {},
-                     *               "certain": 0,
-                     *               "ratio": 0,
-                     *               "cosine": 0,
-                     *               "importance": 0,
-                     *               "by_task": false
-                     *             },
                      *             "thresholds": {
                      *               "start": 0,
                      *               "prompt": 0.5,
@@ -18984,11 +18893,91 @@ export interface operations {
                      *               "subagent": 0.45,
                      *               "on_demand": 0.28
                      *             },
+                     *             "typed": {
+                     *               "semantic": 0.4,
+                     *               "recency": 0.2,
+                     *               "importance": 0.15,
+                     *               "access": 0.1,
+                     *               "kind": 0.15,
+                     *               "similarity": {
+                     *                 "*": 0.35,
+                     *                 "preference": 0.3,
+                     *                 "decision": 0.4,
+                     *                 "file_context": 0.45,
+                     *                 "error_pattern": 0.5,
+                     *                 "research": 0.45,
+                     *                 "outcome": 0.55
+                     *               },
+                     *               "certain": 0.7,
+                     *               "least_importance": 0.15,
+                     *               "by_task": true,
+                     *               "context_window": 200000,
+                     *               "min_prompt_chars": 20,
+                     *               "max_session_memories": 20,
+                     *               "start_shares": {
+                     *                 "preference": 0.25,
+                     *                 "decision": 0.3,
+                     *                 "file_context": 0.2,
+                     *                 "error_pattern": 0.15,
+                     *                 "research": 0.1
+                     *               },
+                     *               "prompt_shares": {
+                     *                 "preference": 0.2,
+                     *                 "decision": 0.25,
+                     *                 "file_context": 0.3,
+                     *                 "error_pattern": 0.25,
+                     *                 "high": 0.625,
+                     *                 "medium": 0.375
+                     *               }
+                     *             },
+                     *             "ambient": {
+                     *               "enabled": false,
+                     *               "pinned_kinds": [],
+                     *               "pinned_limit": 3,
+                     *               "pinned_sort": "recent",
+                     *               "ratio": 0.7,
+                     *               "cosine": 0.3
+                     *             },
+                     *             "scoped": {
+                     *               "universal": 300,
+                     *               "language": 300,
+                     *               "project": 400,
+                     *               "reserve": 200,
+                     *               "done": 300,
+                     *               "decided": 200,
+                     *               "open": 300,
+                     *               "asked_universal": 150,
+                     *               "asked_language": 150,
+                     *               "asked_project": 200,
+                     *               "answers_per_session": 2,
+                     *               "session_tokens": 3000
+                     *             },
+                     *             "refresh": {
+                     *               "similarity_first": 0.45,
+                     *               "similarity_later": 0.55,
+                     *               "top": 3,
+                     *               "cosine": 0.55
+                     *             },
+                     *             "multispace": {
+                     *               "categories": {
+                     *                 "divergence": 200,
+                     *                 "cluster": 400,
+                     *                 "single": 300,
+                     *                 "session": 200,
+                     *                 "badges": 50
+                     *               },
+                     *               "recency": {
+                     *                 "hour": 1.3,
+                     *                 "day": 1.2,
+                     *                 "week": 1.1,
+                     *                 "month": 1,
+                     *                 "quarter": 0.9,
+                     *                 "older": 0.8
+                     *               }
+                     *             },
                      *             "reranker": {
-                     *               "provider": "off",
                      *               "model": "",
-                     *               "least": 0.1,
-                     *               "candidates": 8
+                     *               "least": 0.1
                      *             },
                      *             "anticipate": {
                      *               "provider": "off",
@@ -19066,83 +19055,15 @@ export interface operations {
                      *             "semantic",
                      *             "lexical"
                      *           ],
-                     *           "spaces_prompt": [
-                     *             "semantic",
-                     *             "character"
-                     *           ],
-                     *           "spaces_on_demand": [
-                     *             "semantic",
-                     *             "lexical"
-                     *           ],
                      *           "candidates_per_space": 32,
-                     *           "shortlist": 12,
                      *           "max_items": 8,
-                     *           "whole_start": 2,
                      *           "kinds": [],
-                     *           "failure_kinds": [],
-                     *           "fuse": "fitted",
-                     *           "score": "situation",
-                     *           "start_pool": "need",
-                     *           "order": "diverse",
-                     *           "render": "lines",
-                     *           "placement": "default",
-                     *           "refresh_similarity_first": 0.45,
-                     *           "refresh_similarity_later": 0.55,
-                     *           "refresh_top": 3,
-                     *           "answer_share": 0.25,
-                     *           "follow_ups": true,
                      *           "reinject_after": 0,
                      *           "history_blocks": null,
                      *           "tell_memory_add": "auto",
                      *           "nudge": "auto",
                      *           "subagents": {},
                      *           "blocking": false,
-                     *           "pinned_kinds": [],
-                     *           "ambient_enabled": false,
-                     *           "pinned_limit": 3,
-                     *           "pinned_sort": "recent",
-                     *           "min_prompt_chars": 0,
-                     *           "max_session_memories": 0,
-                     *           "adjust_budget": [
-                     *             "prompt",
-                     *             "window"
-                     *           ],
-                     *           "min_budget": 200,
-                     *           "context_window": 200000,
-                     *           "sections": [],
-                     *           "categories": {
-                     *             "divergence": 200,
-                     *             "cluster": 400,
-                     *             "single": 300,
-                     *             "session": 200,
-                     *             "badges": 50
-                     *           },
-                     *           "recency": {
-                     *             "hour": 1.3,
-                     *             "day": 1.2,
-                     *             "week": 1.1,
-                     *             "month": 1,
-                     *             "quarter": 0.9,
-                     *             "older": 0.8
-                     *           },
-                     *           "scopes": {
-                     *             "universal": 300,
-                     *             "language": 300,
-                     *             "project": 400,
-                     *             "reserve": 200,
-                     *             "done": 300,
-                     *             "decided": 200,
-                     *             "open": 300,
-                     *             "asked_universal": 150,
-                     *             "asked_language": 150,
-                     *             "asked_project": 200
-                     *           },
-                     *           "shorten_above": 0,
-                     *           "shorten_to": 80,
-                     *           "announce_empty": false,
-                     *           "embedding_required": false,
-                     *           "answers_per_session": 0,
-                     *           "session_tokens": 0,
                      *           "opt_out_token": "#notacit",
                      *           "deadline_ms": 400,
                      *           "budgets": {
@@ -19155,29 +19076,6 @@ export interface operations {
                      *             "subagent": 600,
                      *             "on_demand": 1000
                      *           },
-                     *           "allot": {
-                     *             "start": {},
-                     *             "prompt": {},
-                     *             "failure": {},
-                     *             "subagent": {},
-                     *             "on_demand": {},
-                     *             "hand_on": true
-                     *           },
-                     *           "typed": {
-                     *             "semantic": 0.4,
-                     *             "recency": 0.2,
-                     *             "importance": 0.15,
-                     *             "access": 0.1,
-                     *             "kind": 0.15
-                     *           },
-                     *           "floors": {
-                     *             "similarity": {},
-                     *             "certain": 0,
-                     *             "ratio": 0,
-                     *             "cosine": 0,
-                     *             "importance": 0,
-                     *             "by_task": false
-                     *           },
                      *           "thresholds": {
                      *             "start": 0,
                      *             "prompt": 0.5,
@@ -19187,11 +19085,91 @@ export interface operations {
                      *             "subagent": 0.45,
                      *             "on_demand": 0.28
                      *           },
+                     *           "typed": {
+                     *             "semantic": 0.4,
+                     *             "recency": 0.2,
+                     *             "importance": 0.15,
+                     *             "access": 0.1,
+                     *             "kind": 0.15,
+                     *             "similarity": {
+                     *               "*": 0.35,
+                     *               "preference": 0.3,
+                     *               "decision": 0.4,
+                     *               "file_context": 0.45,
+                     *               "error_pattern": 0.5,
+                     *               "research": 0.45,
+                     *               "outcome": 0.55
+                     *             },
+                     *             "certain": 0.7,
+                     *             "least_importance": 0.15,
+                     *             "by_task": true,
+                     *             "context_window": 200000,
+                     *             "min_prompt_chars": 20,
+                     *             "max_session_memories": 20,
+                     *             "start_shares": {
+                     *               "preference": 0.25,
+                     *               "decision": 0.3,
+                     *               "file_context": 0.2,
+                     *               "error_pattern": 0.15,
+                     *               "research": 0.1
+                     *             },
+                     *             "prompt_shares": {
+                     *               "preference": 0.2,
+                     *               "decision": 0.25,
+                     *               "file_context": 0.3,
+                     *               "error_pattern": 0.25,
+                     *               "high": 0.625,
+                     *               "medium": 0.375
+                     *             }
+                     *           },
+                     *           "ambient": {
+                     *             "enabled": false,
+                     *             "pinned_kinds": [],
+                     *             "pinned_limit": 3,
+                     *             "pinned_sort": "recent",
+                     *             "ratio": 0.7,
+                     *             "cosine": 0.3
+                     *           },
+                     *           "scoped": {
+                     *             "universal": 300,
+                     *             "language": 300,
+                     *             "project": 400,
+                     *             "reserve": 200,
+                     *             "done": 300,
+                     *             "decided": 200,
+                     *             "open": 300,
+                     *             "asked_universal": 150,
+                     *             "asked_language": 150,
+                     *             "asked_project": 200,
+                     *             "answers_per_session": 2,
+                     *             "session_tokens": 3000
+                     *           },
+                     *           "refresh": {
+                     *             "similarity_first": 0.45,
+                     *             "similarity_later": 0.55,
+                     *             "top": 3,
+                     *             "cosine": 0.55
+                     *           },
+                     *           "multispace": {
+                     *             "categories": {
+                     *               "divergence": 200,
+                     *               "cluster": 400,
+                     *               "single": 300,
+                     *               "session": 200,
+                     *               "badges": 50
+                     *             },
+                     *             "recency": {
+                     *               "hour": 1.3,
+                     *               "day": 1.2,
+                     *               "week": 1.1,
+                     *               "month": 1,
+                     *               "quarter": 0.9,
+                     *               "older": 0.8
+                     *             }
+                     *           },
                      *           "reranker": {
-                     *             "provider": "off",
                      *             "model": "",
-                     *             "least": 0.1,
-                     *             "candidates": 8
+                     *             "least": 0.1
                      *           },
                      *           "anticipate": {
                      *             "provider": "off",
@@ -19275,83 +19253,15 @@ export interface operations {
                      *             "semantic",
                      *             "lexical"
                      *           ],
-                     *           "spaces_prompt": [
-                     *             "semantic",
-                     *             "character"
-                     *           ],
-                     *           "spaces_on_demand": [
-                     *             "semantic",
-                     *             "lexical"
-                     *           ],
                      *           "candidates_per_space": 32,
-                     *           "shortlist": 12,
                      *           "max_items": 8,
-                     *           "whole_start": 2,
                      *           "kinds": [],
-                     *           "failure_kinds": [],
-                     *           "fuse": "fitted",
-                     *           "score": "situation",
-                     *           "start_pool": "need",
-                     *           "order": "diverse",
-                     *           "render": "lines",
-                     *           "placement": "default",
-                     *           "refresh_similarity_first": 0.45,
-                     *           "refresh_similarity_later": 0.55,
-                     *           "refresh_top": 3,
-                     *           "answer_share": 0.25,
-                     *           "follow_ups": true,
                      *           "reinject_after": 0,
                      *           "history_blocks": null,
                      *           "tell_memory_add": "auto",
                      *           "nudge": "auto",
                      *           "subagents": {},
                      *           "blocking": false,
-                     *           "pinned_kinds": [],
-                     *           "ambient_enabled": false,
-                     *           "pinned_limit": 3,
-                     *           "pinned_sort": "recent",
-                     *           "min_prompt_chars": 0,
-                     *           "max_session_memories": 0,
-                     *           "adjust_budget": [
-                     *             "prompt",
-                     *             "window"
-                     *           ],
-                     *           "min_budget": 200,
-                     *           "context_window": 200000,
-                     *           "sections": [],
-                     *           "categories": {
-                     *             "divergence": 200,
-                     *             "cluster": 400,
-                     *             "single": 300,
-                     *             "session": 200,
-                     *             "badges": 50
-                     *           },
-                     *           "recency": {
-                     *             "hour": 1.3,
-                     *             "day": 1.2,
-                     *             "week": 1.1,
-                     *             "month": 1,
-                     *             "quarter": 0.9,
-                     *             "older": 0.8
-                     *           },
-                     *           "scopes": {
-                     *             "universal": 300,
-                     *             "language": 300,
-                     *             "project": 400,
-                     *             "reserve": 200,
-                     *             "done": 300,
-                     *             "decided": 200,
-                     *             "open": 300,
-                     *             "asked_universal": 150,
-                     *             "asked_language": 150,
-                     *             "asked_project": 200
-                     *           },
-                     *           "shorten_above": 0,
-                     *           "shorten_to": 80,
-                     *           "announce_empty": false,
-                     *           "embedding_required": false,
-                     *           "answers_per_session": 0,
-                     *           "session_tokens": 0,
                      *           "opt_out_token": "#notacit",
                      *           "deadline_ms": 400,
                      *           "budgets": {
@@ -19364,29 +19274,6 @@ export interface operations {
                      *             "subagent": 600,
                      *             "on_demand": 1000
                      *           },
-                     *           "allot": {
-                     *             "start": {},
-                     *             "prompt": {},
-                     *             "failure": {},
-                     *             "subagent": {},
-                     *             "on_demand": {},
-                     *             "hand_on": true
-                     *           },
-                     *           "typed": {
-                     *             "semantic": 0.4,
-                     *             "recency": 0.2,
-                     *             "importance": 0.15,
-                     *             "access": 0.1,
-                     *             "kind": 0.15
-                     *           },
-                     *           "floors": {
-                     *             "similarity": {},
-                     *             "certain": 0,
-                     *             "ratio": 0,
-                     *             "cosine": 0,
-                     *             "importance": 0,
-                     *             "by_task": false
-                     *           },
                      *           "thresholds": {
                      *             "start": 0,
                      *             "prompt": 0.5,
@@ -19396,11 +19283,91 @@ export interface operations {
                      *             "subagent": 0.45,
                      *             "on_demand": 0.28
                      *           },
+                     *           "typed": {
+                     *             "semantic": 0.4,
+                     *             "recency": 0.2,
+                     *             "importance": 0.15,
+                     *             "access": 0.1,
+                     *             "kind": 0.15,
+                     *             "similarity": {
+                     *               "*": 0.35,
+                     *               "preference": 0.3,
+                     *               "decision": 0.4,
+                     *               "file_context": 0.45,
+                     *               "error_pattern": 0.5,
+                     *               "research": 0.45,
+                     *               "outcome": 0.55
+                     *             },
+                     *             "certain": 0.7,
+                     *             "least_importance": 0.15,
+                     *             "by_task": true,
+                     *             "context_window": 200000,
+                     *             "min_prompt_chars": 20,
+                     *             "max_session_memories": 20,
+                     *             "start_shares": {
+                     *               "preference": 0.25,
+                     *               "decision": 0.3,
+                     *               "file_context": 0.2,
+                     *               "error_pattern": 0.15,
+                     *               "research": 0.1
+                     *             },
+                     *             "prompt_shares": {
+                     *               "preference": 0.2,
+                     *               "decision": 0.25,
+                     *               "file_context": 0.3,
+                     *               "error_pattern": 0.25,
+                     *               "high": 0.625,
+                     *               "medium": 0.375
+                     *             }
+                     *           },
+                     *           "ambient": {
+                     *             "enabled": false,
+                     *             "pinned_kinds": [],
+                     *             "pinned_limit": 3,
+                     *             "pinned_sort": "recent",
+                     *             "ratio": 0.7,
+                     *             "cosine": 0.3
+                     *           },
+                     *           "scoped": {
+                     *             "universal": 300,
+                     *             "language": 300,
+                     *             "project": 400,
+                     *             "reserve": 200,
+                     *             "done": 300,
+                     *             "decided": 200,
+                     *             "open": 300,
+                     *             "asked_universal": 150,
+                     *             "asked_language": 150,
+                     *             "asked_project": 200,
+                     *             "answers_per_session": 2,
+                     *             "session_tokens": 3000
+                     *           },
+                     *           "refresh": {
+                     *             "similarity_first": 0.45,
+                     *             "similarity_later": 0.55,
+                     *             "top": 3,
+                     *             "cosine": 0.55
+                     *           },
+                     *           "multispace": {
+                     *             "categories": {
+                     *               "divergence": 200,
+                     *               "cluster": 400,
+                     *               "single": 300,
+                     *               "session": 200,
+                     *               "badges": 50
+                     *             },
+                     *             "recency": {
+                     *               "hour": 1.3,
+                     *               "day": 1.2,
+                     *               "week": 1.1,
+                     *               "month": 1,
+                     *               "quarter": 0.9,
+                     *               "older": 0.8
+                     *             }
+                     *           },
                      *           "reranker": {
-                     *             "provider": "off",
                      *             "model": "",
-                     *             "least": 0.1,
-                     *             "candidates": 8
+                     *             "least": 0.1
                      *           },
                      *           "anticipate": {
                      *             "provider": "off",
@@ -19473,7 +19440,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2525568,
+                     *         "size_bytes": 2492608,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -19555,7 +19522,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2525568,
+                     *         "size_bytes": 2492608,
                      *         "schema_version": 1
                      *       },
                      *       "counters": {}
@@ -19734,7 +19701,7 @@ export interface operations {
                      * @example {
                      *       "series": {
                      *         "since_ms": 1793318400000,
-                     *         "until_ms": 1795952325624,
+                     *         "until_ms": 1795960305112,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
@@ -19768,9 +19735,9 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 171.527,
-                     *             "p95_ms": 171.527,
-                     *             "p99_ms": 171.527
+                     *             "p50_ms": 49.86,
+                     *             "p95_ms": 49.86,
+                     *             "p99_ms": 49.86
                      *           },
                      *           {
                      *             "surface": "on_demand",
@@ -19812,7 +19779,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795952320761,
+                     *             "at_ms": 1795960302550,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19820,7 +19787,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795952320786,
+                     *             "at_ms": 1795960302591,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19997,7 +19964,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 372736,
-                     *           "at_ms": 1795952340374
+                     *           "at_ms": 1795960314193
                      *         }
                      *       ]
                      *     }
@@ -20143,8 +20110,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795952326450,
-                     *           "ended_ms": 1795952326456,
+                     *           "began_ms": 1795960305335,
+                     *           "ended_ms": 1795960305338,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -20189,7 +20156,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795952326450,
+                     *         "began_ms": 1795960305335,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",

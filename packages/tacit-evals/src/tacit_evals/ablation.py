@@ -22,8 +22,8 @@ from tacit.errors import InvalidInput
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
-from tacit.recall.retrieve import spaces_at
 from tacit.recall.spaces import SPACES
+from tacit.recall.stage import Preset
 from tacit_evals.data.corpora import load_conversations
 from tacit_evals.data.judged import Project, load_inject
 from tacit_evals.data.kept_vectors import KeptVectors
@@ -35,11 +35,10 @@ from tacit_evals.suites.handed import Measured, scorecard
 from tacit_evals.suites.inject import MAIN_BUDGET
 from tacit_evals.suites.pool import Pool
 from tacit_evals.suites.retrieval import turn_recall
-from tacit_evals.suites.running import Run, shipped_settings, without_spaces
+from tacit_evals.suites.running import FOCUSED, Run, shipped_settings, without_spaces
 
 ORDERING = ("semantic", "lexical", "late", "sequence")
 """Spaces that make the order on demand."""
-SPACE_LISTS = ("spaces", "spaces_prompt", "spaces_on_demand")
 EVERY = 5
 COLUMNS = ("coverage_all", "coverage_grade2", "prompt_precision", "wrongful_rate", "injections_per_prompt")
 TABLE, PLOT = "ablation.md", "risk-coverage.svg"
@@ -52,6 +51,7 @@ class Variant:
     name: str
     space: str
     settings: RecallSettings
+    preset: Preset = FOCUSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,29 +66,30 @@ class Outcome:
 
 def variants(settings: RecallSettings) -> tuple[Variant, ...]:
     """What ships, then each of its spaces left out, then each of the others put in."""
-    on = {*settings.spaces, *settings.spaces_on_demand}
+    on = {*settings.spaces, *FOCUSED.spaces_on_demand}
     removed = tuple(
-        Variant(name=f"without {space}", space=space, settings=without_spaces(settings, [space]))
+        _variant(f"without {space}", space, *without_spaces(settings, [space]))
         for space in SPACES
         if space in on
     )
     added = tuple(
-        Variant(name=f"with {space}", space=space, settings=_with(settings, space))
+        _variant(f"with {space}", space, *_with(settings, space))
         for space in SPACES
-        if space not in spaces_at(settings, Surface.PROMPT)
+        if space not in FOCUSED.spaces_at(Surface.PROMPT, settings.spaces)
     )
     return (Variant(name="as shipped", space="", settings=settings), *removed, *added)
 
 
-def _with(settings: RecallSettings, space: str) -> RecallSettings:
-    """The settings with `space` asked before prompts besides those that are."""
-    enabled = spaces_at(settings, Surface.PROMPT)
-    return settings.model_copy(
-        update={
-            "spaces": tuple(name for name in SPACES if name in settings.spaces or name == space),
-            "spaces_prompt": tuple(name for name in SPACES if name in enabled or name == space),
-        }
-    )
+def _variant(name: str, space: str, settings: RecallSettings, preset: Preset) -> Variant:
+    return Variant(name=name, space=space, settings=settings, preset=preset)
+
+
+def _with(settings: RecallSettings, space: str) -> tuple[RecallSettings, Preset]:
+    """The settings and the preset with `space` asked before prompts besides those that are."""
+    enabled = FOCUSED.spaces_at(Surface.PROMPT, settings.spaces)
+    spaces = tuple(name for name in SPACES if name in settings.spaces or name == space)
+    before_prompts = tuple(name for name in SPACES if name in enabled or name == space)
+    return settings.model_copy(update={"spaces": spaces}), replace(FOCUSED, spaces_prompt=before_prompts)
 
 
 def ablate(
@@ -105,8 +106,8 @@ def ablate(
             shipped = pool.settings
             _asked(pool, project)  # embeds every prompt, so that no set of spaces pays for it
             for variant in compared:
-                spaces = {name: getattr(variant.settings, name) for name in SPACE_LISTS}
-                pool.settings = shipped.model_copy(update=spaces)
+                pool.settings = shipped.model_copy(update={"spaces": variant.settings.spaces})
+                pool.preset = variant.preset
                 handed, seconds = _asked(pool, project)
                 measured[variant.name].append(
                     Measured(
@@ -166,7 +167,7 @@ def _recalls(
     ]
     recalls: dict[str, float] = {}
     run = Run(data=data, embedder=embedder)
-    values = turn_recall(corpora, run, [variant.settings for variant in changing])
+    values = turn_recall(corpora, run, [(variant.settings, variant.preset) for variant in changing])
     for variant, value in zip(changing, values, strict=True):
         recalls[variant.name] = value
     say(f"{len(corpora)} conversations: {len(changing)} sets of spaces")

@@ -157,9 +157,11 @@ def evaluate(arguments: Sequence[str]) -> int:
         raise InvalidInput("--moment is for the suite inject with --answers.")
     embedder: Embedder = make_embedder(EmbedderSettings(provider=options.embedder, cache_entries=100_000))
     cache = KeptVectors(embedder, options.cache) if options.cache else None
+    settings, preset = without_spaces(settings, options.without)
     run = Run(
         data=options.data,
-        settings=without_spaces(settings, options.without),
+        settings=settings,
+        preset=preset,
         embedder=cache or embedder,
         fit=tuple(options.fit),
         as_shipped=options.no_fit,

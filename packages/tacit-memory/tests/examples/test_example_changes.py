@@ -1,4 +1,4 @@
-"""A space, a kind and a preset, added to a copy of the source in at most three files, and used there by an engine."""
+"""A space, a kind and a preset, added to a copy of the source in at most four files, and used there by an engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import tacit
 from examples.installed import EXAMPLES
 
 SOURCE = Path(tacit.__file__).parent
-MOST_FILES = 3
+MOST_FILES = 4
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "static", "*.onnx")
 
 
@@ -28,7 +28,9 @@ class Checkout:
 
     def add(self, example: Path, path: str) -> None:
         """Add a file."""
-        shutil.copy(example, self.root / "tacit" / path)
+        place = self.root / "tacit" / path
+        place.parent.mkdir(exist_ok=True)
+        shutil.copy(example, place)
         self.changed.add(path)
 
     def insert(self, path: str, *, before: str, line: str) -> None:
@@ -73,13 +75,16 @@ def test_a_space_is_a_module_a_line_in_the_registry_and_a_name_of_the_settings(
         "recall/spaces/__init__.py", before="        causal.SPACE,", line="        weekday.SPACE,\n"
     )
     checkout.insert("config/settings.py", before='"semantic", "lexical"', line='"weekday", ')
+    checkout.insert(
+        "presets/focused/preset.py", before='"semantic", "character", "recent"', line='"lexical", "weekday", '
+    )
     assert len(checkout.changed) <= MOST_FILES
     said = checkout.run(
         """
 from contextlib import closing
 from tacit.app.wiring import open_engine
 from tacit.model.pack import Surface
-recall = {"spaces": ["lexical", "weekday"], "spaces_prompt": [], "thresholds": {"prompt": 0.0}}
+recall = {"spaces": ["lexical", "weekday"], "thresholds": {"prompt": 0.0}}
 with closing(open_engine(overrides={"recall": recall})) as engine:
     engine.remember("The build runs on ninja.", cwd="")
     (candidate,) = engine.recall("what does the build run on", surface=Surface.PROMPT).trace.candidates
@@ -109,12 +114,11 @@ with closing(open_engine()) as engine:
     assert "[Risk] The upload may time out on slow lines." in said
 
 
-def test_a_preset_with_a_score_of_its_own_is_a_file_of_settings_a_module_and_a_name_of_the_settings(
+def test_a_preset_with_a_score_of_its_own_is_a_folder_with_settings_and_a_module(
     checkout: Checkout, tmp_path: Path
 ):
-    checkout.add(EXAMPLES / "preset" / "newest.yaml", "presets/newest.yaml")
-    checkout.add(EXAMPLES / "preset" / "newest.py", "recall/presets/newest.py")
-    checkout.insert("config/settings.py", before='"situation", "similarity"', line='"newest", ')
+    checkout.add(EXAMPLES / "preset" / "settings.yaml", "presets/newest/settings.yaml")
+    checkout.add(EXAMPLES / "preset" / "preset.py", "presets/newest/preset.py")
     assert len(checkout.changed) <= MOST_FILES
     said = checkout.run(
         """

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from delimiters import ELEMENTS, ROLES, TOKENS, delimiters_in, written
 from samples import memory_named
+from tacit.config.preset_files import preset_names
 from tacit.mcp.texts import memory_line, outcome
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Supersede
@@ -16,8 +17,8 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.scope import project_scope
-from tacit.recall.presets import LAYOUTS
-from tacit.recall.presets.refresh import memory_text, relevant_text, sections_text
+from tacit.presets import preset_of
+from tacit.presets.refresh.preset import memory_text, relevant_text, sections_text
 
 KINDS = KindRegistry()
 DELIMITERS = st.one_of(
@@ -62,7 +63,7 @@ def pack_of(one: Memory, surface: Surface) -> Pack:
     return Pack(surface=surface, items=(item,), budget_tokens=1000)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("preset", preset_names())
 @given(
     text=HOSTILE,
     source=HOSTILE,
@@ -70,9 +71,9 @@ def pack_of(one: Memory, surface: Surface) -> Pack:
     tier=st.sampled_from(TrustTier),
     surface=st.sampled_from([s for s in Surface if s is not Surface.HOST]),
 )
-def test_a_block_holds_the_delimiters_of_its_layout_alone(layout, *, text, source, kind, tier, surface):
+def test_a_block_holds_the_delimiters_of_its_layout_alone(preset, *, text, source, kind, tier, surface):
     def rendered(content: str, origin: str) -> str:
-        return LAYOUTS[layout].block(pack_of(memory(content, kind, tier, origin), surface), KINDS)
+        return preset_of(preset).layout.block(pack_of(memory(content, kind, tier, origin), surface), KINDS)
 
     block = rendered(text, source)
     assert delimiters_in(block) == delimiters_in(rendered("harmless", "cli"))

@@ -12,6 +12,7 @@ from tacit.config.settings import RecallSettings
 from tacit.model.changes import Add
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
+from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import ExactCounter
@@ -37,17 +38,14 @@ SHARES = st.dictionaries(st.sampled_from(SLOTS), st.floats(0, 1), max_size=5)
     SHARES,
     st.tuples(st.integers(0, 300), st.integers(0, 12)),
     st.sampled_from(sorted(ORDERS)),
-    st.booleans(),
 )
-def test_a_pack_keeps_budget_and_number(items, shares, limits, order, hand_on):
+def test_a_pack_keeps_budget_and_number(items, shares, limits, order):
     tokens, most = limits
     candidates = [
         candidate(" ".join(["word"] * size), relevance=value, id=f"mem_{i:02}", kind=kind)
         for i, (kind, value, size) in enumerate(items)
     ]
-    allowance = Allowance(
-        tokens=tokens, frame_tokens=5, max_items=most, order=order, shares=shares, hand_on=hand_on
-    )
+    allowance = Allowance(tokens=tokens, frame_tokens=5, max_items=most, order=order, shares=shares)
     done = pack(
         candidates, surface=Surface.PROMPT, allowance=allowance, cost=lambda _, text: len(text.split()) + 1
     )
@@ -75,19 +73,20 @@ def test_shares_are_kept_for_their_slots_and_handed_on():
 
     assert packed() == ["r"] * 10
     assert packed(shares={"decision": 0.6}) == ["r"] * 7 + ["d"] * 3  # 30 of the 60 are handed on
-    assert packed(shares={"decision": 0.6}, hand_on=False) == ["r"] * 4 + ["d"] * 3  # 40 were never allotted
 
 
-@pytest.mark.parametrize("render", ["lines", "typed", "ambient"])
+@pytest.mark.parametrize("preset", ["focused", "typed", "ambient"])
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(STORED, st.integers(0, 600), st.booleans())
-def test_every_layout_keeps_the_budget_as_counted(render, stored, budget, counted):
+def test_every_layout_keeps_the_budget_as_counted(preset, stored, budget, counted):
     store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
     for i, (kind, text) in enumerate(stored):
         tokens = EXACT.count(text) if counted else 0
         store.apply([Add(memory=memory(text, id=f"mem_{i:02}", scope=PROJECT, kind=kind, tokens=tokens))])
     pipeline = RecallPipeline(Tools(store=store, embedder=FakeEmbedder()), tokens=EXACT, kinds=KindRegistry())
     asked = query("", surface=Surface.START, budget_tokens=budget)
-    done, _ = pipeline.run(asked, settings=RecallSettings(render=render), context=Context(), trace_id="t")
+    done, _ = pipeline.run(
+        asked, preset=preset_of(preset), settings=RecallSettings(), context=Context(), trace_id="t"
+    )
     assert EXACT.count(done.block.text) <= budget
     assert done.block.tokens <= budget

@@ -14,16 +14,19 @@ from hypothesis import strategies as st
 from samples import memory_named
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
+from tacit.config.settings import RecallSettings
 from tacit.model.changes import Add, Edit, Retire, Supersede
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.store import Store
+from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
-from tacit.recall.start_pool import RESERVE, START_POOL, StartPools
+from tacit.recall.pipelines.start import RESERVE, START_POOL, StartPools
 
 NOW = 1_800_000_000_000
+FOCUSED = {"preset": preset_of("focused"), "settings": RecallSettings()}
 PROJECT = project_scope("p")
 SEES = ScopeFilter.of(UNIVERSAL, PROJECT)
 KINDS = ("preference", "guideline", "fact", "error_pattern", "observation")
@@ -80,7 +83,7 @@ def test_the_kept_pool_equals_a_new_one(tmp_path_factory: pytest.TempPathFactory
     try:
         filled(mine, size)
         kept = StartPools(store=mine, kinds=KindRegistry())
-        assert kept.of(SEES, at_ms=NOW).facts
+        assert kept.of(SEES, at_ms=NOW, **FOCUSED).facts
         for number, (what, place, kind, importance, breadth, pinned, elsewhere) in enumerate(work):
             store = other if elsewhere else mine
             fresh = memory(1000 + number, kind=kind, importance=importance, breadth=breadth, pinned=pinned)
@@ -102,8 +105,8 @@ def test_the_kept_pool_equals_a_new_one(tmp_path_factory: pytest.TempPathFactory
                 store.apply([Edit(memory=replace(old, scope=project_scope("another")))])
             else:
                 store.apply([Edit(memory=replace(old, status="quarantined"))])
-            new = StartPools(store=mine, kinds=KindRegistry()).of(SEES, at_ms=NOW)
-            assert kept.of(SEES, at_ms=NOW).candidates == new.candidates
+            new = StartPools(store=mine, kinds=KindRegistry()).of(SEES, at_ms=NOW, **FOCUSED)
+            assert kept.of(SEES, at_ms=NOW, **FOCUSED).candidates == new.candidates
     finally:
         mine.close()
         other.close()
@@ -125,14 +128,14 @@ def test_what_another_process_writes_stands_in_the_kept_pool(tmp_path: Path) -> 
     try:
         filled(store, START_POOL * 4 + RESERVE)
         kept = StartPools(store=store, kinds=KindRegistry())
-        kept.of(SEES, at_ms=NOW * 2)
+        kept.of(SEES, at_ms=NOW * 2, **FOCUSED)
         said = "Money is stored in cents."
         subprocess.run([sys.executable, "-c", OTHER_PROCESS, str(tmp_path), said], check=True, timeout=60)
-        pool = kept.of(SEES, at_ms=NOW * 2)
+        pool = kept.of(SEES, at_ms=NOW * 2, **FOCUSED)
         assert said in [candidate.memory.content for candidate in pool.candidates]
         assert (
             pool.candidates
-            == StartPools(store=store, kinds=KindRegistry()).of(SEES, at_ms=NOW * 2).candidates
+            == StartPools(store=store, kinds=KindRegistry()).of(SEES, at_ms=NOW * 2, **FOCUSED).candidates
         )
     finally:
         store.close()

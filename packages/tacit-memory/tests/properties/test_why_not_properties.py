@@ -140,7 +140,7 @@ def carried_out(engine: Engine, memory_id: str, step: RemedyStep, asked: RecallA
     match step.kind:
         case RemedyKind.SETTING:
             plain = list(value) if isinstance(value, tuple) else value
-            plain = json.loads(plain) if step.target == "recall.floors.similarity" else plain
+            plain = json.loads(plain) if step.target == "recall.typed.similarity" else plain
             engine.admin.options.change(SettingsTarget(), {step.target: plain})
         case RemedyKind.ACCEPT:
             engine.review.decide(memory_id, "accept")

@@ -13,7 +13,7 @@ interface Props {
 /** Sends a value; `failed` hears why it was not taken. */
 type Send = (value: unknown, failed?: (error: Error) => void) => void;
 
-const KIND_LISTS = /(^|\.)(pinned_kinds|failure_kinds|kinds)$/;
+const KIND_LISTS = /(^|\.)(pinned_kinds|kinds)$/;
 
 /** The right input for a setting's type. What is typed is sent when the field is left, or with Enter. */
 export function Control({ row, labelledBy, set }: Props) {

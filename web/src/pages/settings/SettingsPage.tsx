@@ -216,9 +216,9 @@ function Section({ section, rows, place, levels }: { section: string; rows: Sett
 /** What most people come for, by purpose; each stands in its own section, too. */
 const GROUPS: Record<string, string[]> = {
   basics: ["preset", "recall.enabled", "recall.level", "recall.shadow", "recall.thresholds.prompt", "recall.budgets.start", "recall.budgets.prompt", "recall.max_items", "capture.enabled"],
-  contextual_search: ["recall.candidates_per_space", "recall.floors.ratio", "recall.floors.cosine"],
+  contextual_search: ["recall.candidates_per_space", "recall.ambient.ratio", "recall.ambient.cosine"],
   deduplication: ["recall.reinject_after", "recall.history_blocks"],
-  ambient_awareness: ["recall.ambient_enabled", "recall.pinned_kinds", "recall.pinned_limit", "recall.pinned_sort"],
+  ambient_awareness: ["recall.ambient.enabled", "recall.ambient.pinned_kinds", "recall.ambient.pinned_limit", "recall.ambient.pinned_sort"],
 };
 const isGroup = (section: string) => section in GROUPS;
 

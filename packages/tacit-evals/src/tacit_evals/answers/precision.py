@@ -26,7 +26,7 @@ from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
-from tacit.recall.answer_cut import NEAR_MATCH
+from tacit.recall.pipelines.on_demand import NEAR_MATCH
 from tacit_evals.data.judged import Project, Prompt, load_inject
 from tacit_evals.data.kept_vectors import KeptVectors
 from tacit_evals.data.recognise import folders_of

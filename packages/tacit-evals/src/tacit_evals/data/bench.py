@@ -10,13 +10,13 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from rich.console import Console
 
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
-from tacit.config.settings import EmbedderSettings, SpaceName
+from tacit.config.settings import EmbedderSettings
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
@@ -103,8 +103,8 @@ class Bench:
                 f"built {case.stored}: {elapsed:,.0f} s, {work:,.0f} s of processor time, {size_mb:,.0f} MB"
             )
         settings: dict[str, object] = {"preset": case.preset}
-        if case.spaces == "all":
-            settings["recall"] = {"spaces": list(get_args(SpaceName)), "spaces_prompt": []}
+        if case.spaces == "all":  # the preset that asks all of them before a prompt
+            settings = {"preset": "multispace", "recall": {"budgets": {"start": 2000}}}
         Home(root).config_file.write_text(json.dumps(settings), "utf-8")  # JSON is YAML
         return root
 

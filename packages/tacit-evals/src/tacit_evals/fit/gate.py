@@ -30,12 +30,13 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.recall.score.gate import EVIDENCE, MAX_STANDARDIZED, SurfaceModel, evidence_of, with_share
+from tacit.recall.stage import Preset
 from tacit_evals.data.judged import Judgment, Project, Prompt
 from tacit_evals.everyday import NAME as EVERYDAY
 from tacit_evals.fit.labelled import LabelledPrompt
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.fit.parts import SHIPPED, Fitted
-from tacit_evals.suites.pool import Pool
+from tacit_evals.suites.pool import FOCUSED, Pool
 
 Array = NDArray[np.float64]
 WORTH: Mapping[LevelName, float] = {"quiet": 1.0, "balanced": 3.0, "eager": 8.0}
@@ -116,6 +117,7 @@ def ask_all(
     *,
     embedder: Embedder,
     settings: RecallSettings,
+    preset: Preset = FOCUSED,
     fitted: Fitted = SHIPPED,
     strangers: Sequence[Prompt] = (),
 ) -> list[PromptCandidates]:
@@ -129,6 +131,7 @@ def ask_all(
                 project,
                 embedder=embedder,
                 settings=settings,
+                preset=preset,
                 fitted=replace(fitted, gate=listener),
                 asked_by=asker,
             )

@@ -37,6 +37,7 @@ from tacit_evals.data.judged import Project
 from tacit_evals.fit.fitted import judged_projects
 from tacit_evals.fit.gate import ask_all
 from tacit_evals.fit.parts import SHIPPED, Fitted
+from tacit_evals.suites.pool import FOCUSED
 from tacit_evals.suites.running import shipped_settings
 
 WIDE = 100
@@ -61,15 +62,13 @@ def scores_of(
     wide = settings.model_copy(
         update={
             "spaces": tuple(SPACES),
-            "spaces_prompt": (),
             "candidates_per_space": WIDE,
-            "shortlist": WIDE,
-            "score": "situation",
         }
     )
+    preset = replace(FOCUSED, spaces_prompt=(), shortlist=WIDE)
     scores: Scores = defaultdict(lambda: {True: [], False: []})
     for project in projects:
-        for prompt in ask_all([project], embedder=embedder, settings=wide, fitted=whole):
+        for prompt in ask_all([project], embedder=embedder, settings=wide, preset=preset, fitted=whole):
             for candidate in prompt.candidates:
                 if candidate.memory.id in prompt.marginal:
                     continue

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 import tacit
 from tacit.config.cosine_bars import NAME, UnrelatedCosines, bars_from, details_of, stated_shares
-from tacit.config.preset_files import load_preset, preset_names
+from tacit.config.fields import default_values
+from tacit.config.preset_files import preset_names
 from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, Origin, encode_artifact
 from tacit.ports.models import Embedder
@@ -93,9 +94,7 @@ def stated_bars() -> Iterator[StatedBar]:
     """Every bar of every preset."""
     for preset in preset_names():
         for key, share in stated_shares(preset).items():
-            design: Any = load_preset(preset)
-            for field in key.split("."):
-                design = design[field]
+            design: Any = default_values()[key]
             if isinstance(share, float):
                 yield StatedBar(preset=preset, setting=key, design=design, share=share)
                 continue

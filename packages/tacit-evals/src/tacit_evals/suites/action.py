@@ -84,6 +84,7 @@ def _measure(project: Project, run: Run, notes: list[str]) -> Measured:
         project,
         embedder=run.embedder,
         settings=run.settings,
+        preset=run.preset,
         given=run.triggers is not None,
         fitted=run.fitted(project.name),
     )
@@ -146,6 +147,7 @@ def _cross(pool: Pool, project: Project, run: Run, *, at_ms: int) -> Sequence[tu
             other,
             embedder=run.embedder,
             settings=run.settings,
+            preset=run.preset,
             given=run.triggers is not None,
             fitted=run.fitted(project.name, other.name),
         )

@@ -110,6 +110,7 @@ def _pool(project: Project, run: Run, *evaluated: str) -> Pool:
         project,
         embedder=run.embedder,
         settings=run.settings,
+        preset=run.preset,
         given=run.triggers is not None,
         fitted=run.fitted(*evaluated),
     )

@@ -80,7 +80,9 @@ def _pool(
     project: Project, run: Run, *, settings: RecallSettings | None = None, fitted: Fitted | None = None
 ) -> Pool:
     models = fitted or run.fitted(project.name)
-    return Pool(project, embedder=run.embedder, settings=settings or run.settings, fitted=models)
+    return Pool(
+        project, embedder=run.embedder, settings=settings or run.settings, preset=run.preset, fitted=models
+    )
 
 
 def _read(project: Project, run: Run) -> _Material:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from tacit.app.reasons import reason_text
@@ -36,6 +37,7 @@ from tacit.model.signal import (
 )
 from tacit.model.trace import DropCause, DropReason, SilenceReason, Trace, TracedCandidate
 from tacit.ports.models import Embedder
+from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import ExactCounter
 from tacit.reading.entities import find_entities
@@ -45,10 +47,11 @@ from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
 from tacit.reading.trigger_maker import LocalTriggers
 from tacit.recall.pipeline import RecallPipeline
+from tacit.recall.pipelines.on_demand import on_demand
 from tacit.recall.query import build_query
 from tacit.recall.render import ID_TOKENS
 from tacit.recall.signal import surface_for
-from tacit.recall.stage import Context, Delivered, JudgeAnswer, Tools, UseCounts
+from tacit.recall.stage import Context, Delivered, JudgeAnswer, Preset, Tools, UseCounts
 from tacit.session.transitions import apply_signal
 from tacit_evals.data.judged import Call, PoolRow, Project, Prompt
 from tacit_evals.fit.parts import SHIPPED, Fitted
@@ -128,6 +131,9 @@ class ModelSaid:
         return JudgeAnswer(named=self.named, note=Note(cause=NoteCause.JUDGED, count=len(self.named)))
 
 
+FOCUSED = preset_of("focused")
+
+
 class Pool:
     """One project's memories in a store, with the read path over it. Close it when done.
 
@@ -140,11 +146,13 @@ class Pool:
         *,
         embedder: Embedder,
         settings: RecallSettings,
+        preset: Preset = FOCUSED,
         given: bool = False,
         fitted: Fitted = SHIPPED,
         asked_by: str = "",
     ) -> None:
         self.project = project
+        self.preset = preset
         thresholds = settings.thresholds.model_copy(
             update=dict(fitted.gate.thresholds()) if fitted.gate else {}
         )
@@ -247,7 +255,9 @@ class Pool:
         )
         settings = self.settings.model_copy(update={"budgets": budgets})
         context = Context(cap_chars=cap_chars)
-        return self._pipeline.run(built.kept, settings=settings, context=context, trace_id="t")[0]
+        return self._pipeline.run(
+            built.kept, preset=self.preset, settings=settings, context=context, trace_id="t"
+        )[0]
 
     def prompt(
         self, prompt: Prompt, start: Start, *, pool_of: str = "", said: ModelSaid | None = None
@@ -289,13 +299,19 @@ class Pool:
     def answer_uncut(self, text: str) -> list[TracedCandidate]:
         """What an answer on demand would hold within its budget without a cut, best first."""
         thresholds = self.settings.thresholds.model_copy(update={"on_demand": 0.0})
-        uncut = {"thresholds": thresholds, "answer_share": 0.0}
-        trace = self._question(text, self.settings.model_copy(update=uncut))
+        pipelines = {**self.preset.pipelines, Surface.ON_DEMAND: partial(on_demand, share=0.0)}
+        uncut = replace(self.preset, pipelines=pipelines)
+        trace = self._question(
+            text, self.settings.model_copy(update={"thresholds": thresholds}), preset=uncut
+        )
         by_id = {candidate.memory_id: candidate for candidate in trace.candidates}
         return [by_id[name] for name in trace.injected]
 
-    def _question(self, text: str, settings: RecallSettings, *, suffix_tokens: int = 0) -> Trace:
-        situation = self._pipeline.read_question(text, settings)
+    def _question(
+        self, text: str, settings: RecallSettings, *, suffix_tokens: int = 0, preset: Preset | None = None
+    ) -> Trace:
+        preset = preset or self.preset
+        situation = self._pipeline.read_question(text, settings, preset)
         query = Query(
             surface=Surface.ON_DEMAND,
             text=text[:ASKED_CHARS],
@@ -308,7 +324,9 @@ class Pool:
             entities=find_entities(text[:ASKED_CHARS]),
             matching=self._matching,
         )
-        _, trace = self._pipeline.run(query, settings=settings, context=Context(), trace_id="t")
+        _, trace = self._pipeline.run(
+            query, preset=preset, settings=settings, context=Context(), trace_id="t"
+        )
         return trace
 
     def _state(self, previous: str, files: tuple[str, ...]) -> SessionState:
@@ -330,7 +348,7 @@ class Pool:
         traces: list[Trace] = []
         in_context = start
         for signal, state, files in steps:
-            surface = surface_for(signal, state, self.settings)
+            surface = surface_for(signal, state, self.settings, self.preset)
             if isinstance(surface, SilenceReason):
                 continue
             trace = self._run(signal, surface, state, in_context, at_ms=at_ms, files=files, said=said)
@@ -370,7 +388,9 @@ class Pool:
             usage=self._usage,
         )
         query = replace(built.kept, matching=self._matching, own_budget=False)
-        _, trace = self._pipeline.run(query, settings=self.settings, context=context, trace_id="t")
+        _, trace = self._pipeline.run(
+            query, preset=self.preset, settings=self.settings, context=context, trace_id="t"
+        )
         return trace
 
     def _armed(self, said: ModelSaid) -> Armed:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.config.settings import RecallSettings
+from tacit.recall.stage import Preset
 from tacit_evals.data.corpora import Corpus, load_conversations, load_duplicates
 from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.data.recognise import folders_of, is_duplicates
@@ -97,16 +98,18 @@ def _part(name: str, results: _Found) -> Part:
     )
 
 
-def turn_recall(corpora: Sequence[Corpus], run: Run, settings: Sequence[RecallSettings]) -> tuple[float, ...]:
-    """Mean recall at 5 of answers on demand over all questions, for each of several settings."""
+def turn_recall(
+    corpora: Sequence[Corpus], run: Run, settings: Sequence[tuple[RecallSettings, Preset]]
+) -> tuple[float, ...]:
+    """Mean recall at 5 of answers on demand over all questions, for each of several settings with their presets."""
     recalls: list[dict[str, float]] = [{} for _ in settings]
     for corpus in corpora:
         pool = _pool(corpus, run)
         try:
             shipped = pool.settings
-            for values, setting in zip(recalls, settings, strict=True):
-                spaces = {"spaces": setting.spaces, "spaces_on_demand": setting.spaces_on_demand}
-                pool.settings = shipped.model_copy(update=spaces)
+            for values, (setting, preset) in zip(recalls, settings, strict=True):
+                pool.settings = shipped.model_copy(update={"spaces": setting.spaces})
+                pool.preset = preset
                 rankings = {
                     question.id: as_scores(pool.search(question.text)) for question in corpus.questions
                 }
@@ -134,7 +137,7 @@ def _pool(corpus: Corpus, run: Run) -> Pool:
             for number, (name, text) in enumerate(corpus.texts.items(), start=1)
         ),
     )
-    return Pool(project, embedder=run.embedder, settings=run.settings)
+    return Pool(project, embedder=run.embedder, settings=run.settings, preset=run.preset)
 
 
 def _rankings(corpus: Corpus, run: Run) -> dict[str, dict[str, list[str]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tacit.config.home import Home
@@ -13,11 +13,12 @@ from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
-from tacit.recall.retrieve import spaces_at
+from tacit.recall.stage import Preset
 from tacit_evals.data.named import Moment
 from tacit_evals.data.recognise import triggers_for
 from tacit_evals.fit.fitted import fit_all
 from tacit_evals.fit.parts import SHIPPED, Fitted
+from tacit_evals.suites.pool import FOCUSED
 
 
 def shipped_settings() -> RecallSettings:
@@ -28,22 +29,23 @@ def shipped_settings() -> RecallSettings:
         return SettingsWatcher(home, environ={}).current().recall
 
 
-def without_spaces(settings: RecallSettings, names: Sequence[str]) -> RecallSettings:
-    """The settings with these spaces switched off, before prompts and on demand.
+def without_spaces(
+    settings: RecallSettings, names: Sequence[str], *, preset: Preset = FOCUSED
+) -> tuple[RecallSettings, Preset]:
+    """The settings and the preset with these spaces switched off, before prompts and on demand.
 
     Raises:
         InvalidInput: for a space that is not on.
     """
-    on = tuple(dict.fromkeys((*settings.spaces, *settings.spaces_on_demand)))
+    on = tuple(dict.fromkeys((*settings.spaces, *preset.spaces_on_demand)))
     unknown = sorted(set(names) - set(on))
     if unknown:
         raise InvalidInput(f"{unknown[0]!r} is no space that is on.", hint=f"On: {', '.join(on)}.")
-    return settings.model_copy(
-        update={
-            "spaces": tuple(space for space in settings.spaces if space not in names),
-            "spaces_prompt": tuple(space for space in settings.spaces_prompt if space not in names),
-            "spaces_on_demand": tuple(space for space in settings.spaces_on_demand if space not in names),
-        }
+    remaining = tuple(space for space in settings.spaces if space not in names)
+    return settings.model_copy(update={"spaces": remaining}), replace(
+        preset,
+        spaces_prompt=tuple(space for space in preset.spaces_prompt if space not in names),
+        spaces_on_demand=tuple(space for space in preset.spaces_on_demand if space not in names),
     )
 
 
@@ -54,7 +56,7 @@ class Run:
     Attributes:
         data: the folder given.
         embedder: makes the vectors.
-        settings: of the read path.
+        settings, preset: of the read path.
         fit: folders to fit on; () = what ships.
         as_shipped: what ships was asked for, even where it was fitted on what is evaluated.
         triggers: folder with labelled triggers; None = the local trigger maker.
@@ -70,6 +72,7 @@ class Run:
     data: Path
     embedder: Embedder
     settings: RecallSettings = field(default_factory=shipped_settings)
+    preset: Preset = FOCUSED
     fit: tuple[Path, ...] = ()
     as_shipped: bool = False
     triggers: Path | None = None
@@ -125,6 +128,6 @@ class Run:
                 name: getattr(self.settings.thresholds, name) for name in ("prompt", "action", "failure")
             },
             "spaces": list(self.settings.spaces),
-            "spaces_prompt": list(spaces_at(self.settings, Surface.PROMPT)),
-            "spaces_on_demand": list(self.settings.spaces_on_demand),
+            "spaces_prompt": list(self.preset.spaces_at(Surface.PROMPT, self.settings.spaces)),
+            "spaces_on_demand": list(self.preset.spaces_on_demand),
         }

@@ -36,6 +36,7 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
 from tacit.model.situation import Situation
 from tacit.ports.models import Embedder
+from tacit.presets import preset_of
 from tacit.providers.embedding import make_embedder
 from tacit.recall.spaces import SPACES
 from tacit_evals.data.judged import LEARNED_PREFIX, Judgment, Project, load_inject
@@ -45,7 +46,7 @@ from tacit_evals.fit.gate import Listener
 from tacit_evals.fit.marks import WHOLE_PROMPTS
 from tacit_evals.fit.parts import SHIPPED
 from tacit_evals.suites.pool import Pool, Start, stored_memory
-from tacit_evals.suites.running import shipped_settings, without_spaces
+from tacit_evals.suites.running import FOCUSED, shipped_settings, without_spaces
 
 TOP = 10
 EVERY = 5
@@ -98,6 +99,9 @@ def expected_recall(scores: Mapping[str, float], ids: Sequence[str], needed: set
     return float(((is_needed & surely).sum() + share * (is_needed & maybe).sum()) / is_needed.sum())
 
 
+MULTISPACE = preset_of("multispace")
+
+
 def relations_of(pool: Pool) -> tuple[Relation, ...]:
     """Relations as capture makes them when it stores the memories of the pool."""
     relations: dict[tuple[str, str], Relation] = {}
@@ -113,15 +117,11 @@ def relations_of(pool: Pool) -> tuple[Relation, ...]:
 
 def measure_pool(project: Project, embedder: Embedder, table: dict[str, Alone]) -> None:
     """Every prompt of a project asked of its own pool, with all spaces over all memories."""
-    wide = shipped_settings().model_copy(
-        update={
-            "spaces": tuple(SPACES), "spaces_prompt": (), "candidates_per_space": ALL, "shortlist": ALL,
-            "score": "situation",
-        }
-    )  # fmt: skip
+    wide = shipped_settings().model_copy(update={"spaces": tuple(SPACES), "candidates_per_space": ALL})
+    preset = replace(FOCUSED, spaces_prompt=(), shortlist=ALL)
     listener = Listener()
     fitted = replace(SHIPPED, transform=WHOLE_PROMPTS, gate=listener)
-    pool = Pool(project, embedder=embedder, settings=wide, fitted=fitted)
+    pool = Pool(project, embedder=embedder, settings=wide, preset=preset, fitted=fitted)
     try:
         pool.store.relate(relations_of(pool))
         for prompt in project.prompts:
@@ -142,15 +142,15 @@ def count_changes(
     project: Project, embedder: Embedder, settings: RecallSettings, table: dict[str, Alone]
 ) -> None:
     """How many packs of `multispace` change when a space is taken out."""
-    pool = Pool(project, embedder=embedder, settings=settings)
+    pool = Pool(project, embedder=embedder, settings=settings, preset=MULTISPACE)
     whole = pool.settings
     try:
         pool.store.relate(relations_of(pool))
         for prompt in project.prompts[::EVERY]:
-            pool.settings = whole
+            pool.settings, pool.preset = whole, MULTISPACE
             pack = pool.prompt(prompt, Start()).pack
             for name in SPACES:
-                pool.settings = without_spaces(whole, [name])
+                pool.settings, pool.preset = without_spaces(whole, [name], preset=MULTISPACE)
                 table[name].packs += 1
                 table[name].changed += pool.prompt(prompt, Start()).pack != pack
     finally:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.app.queries.injection import Injection, InjectionFailed
-from tacit.config.settings import Categories, RecencyWeights
+from tacit.presets.multispace.settings import Categories, RecencyWeights
 from tacit.verbs import answers as shapes
 from tacit.verbs.requests import MAX_CONTENT_CHARS, Millis, Place, Request
 

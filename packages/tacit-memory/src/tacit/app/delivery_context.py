@@ -21,13 +21,13 @@ from tacit.model.signal import PromptSubmitted, Signal
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import Salvage, Store
 from tacit.recall.budget import adjusted_budget
-from tacit.recall.presets.multispace.divergence import WINDOW_MS
-from tacit.recall.presets.multispace.render import nothing_text
-from tacit.recall.stage import UseCounts
+from tacit.recall.stage import Preset, UseCounts
 from tacit.session import ledger
 from tacit.state.registry import TOTALS
 
 SESSIONS_READ = 20
+WINDOW_MS = 2 * 3_600_000
+"""What was said so long ago in another session is work of now."""
 CHARS_PER_TOKEN = 4
 """Good enough to tell a long prompt from a short one."""
 NOTHING_FOUND_CAUSES = (SilenceCause.NOTHING_FOUND, SilenceCause.NOT_RELEVANT)
@@ -51,11 +51,17 @@ def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
 
 
 def announce_nothing_found(
-    block: Block, trace: Trace, state: SessionState, settings: RecallSettings, *, salvaged: Salvage | None
+    block: Block,
+    trace: Trace,
+    state: SessionState,
+    settings: RecallSettings,
+    preset: Preset,
+    *,
+    salvaged: Salvage | None,
 ) -> tuple[Block, SessionState]:
     """Return the block that says that nothing was found, once per session; not over a damaged store that lost statements."""
     if (
-        not settings.announce_empty
+        preset.nothing_text is None
         or (salvaged is not None and salvaged.incomplete)
         or settings.shadow
         or state.announced_empty
@@ -65,25 +71,24 @@ def announce_nothing_found(
         or failure_of_trace(trace, settings)
     ):
         return block, state
-    text = nothing_text(Surface.PROMPT)
-    return replace(block, text=text), replace(state, announced_empty=True)
+    return replace(block, text=preset.nothing_text(Surface.PROMPT)), replace(state, announced_empty=True)
 
 
 def other_sessions_of_project(
-    live: LiveSessions, state: SessionState, settings: RecallSettings
+    live: LiveSessions, state: SessionState, preset: Preset
 ) -> tuple[SessionState, ...]:
-    """Records of the project's other sessions, newest first, where hints of time are wanted or shifts of the work are told."""
-    if not {"badges", "divergence"}.intersection(settings.sections):
+    """Records of the project's other sessions, newest first, where the preset tells of them."""
+    if not preset.tells_time:
         return ()
     newest = live.newest(limit=SESSIONS_READ)
     return tuple(s for s in newest if s.project_id == state.project_id and s.key != state.key)
 
 
 def turns_before(
-    state: SessionState, other_sessions: Sequence[SessionState], *, at_ms: int, settings: RecallSettings
+    state: SessionState, other_sessions: Sequence[SessionState], *, at_ms: int, preset: Preset
 ) -> tuple[str, ...]:
     """What was said within two hours in `other_sessions`, then in this session before its prompt, oldest first."""
-    if "divergence" not in settings.sections:
+    if not preset.tells_time:
         return ()
     lately = [s for s in reversed(other_sessions) if 0 <= at_ms - s.last_signal_at_ms <= WINDOW_MS]
     own = state.recent_prompts[:-1]
@@ -107,15 +112,16 @@ def use_counts(store: Store) -> UseCounts:
     )
 
 
-def adjust_query_budget(query: Query, signal: Signal, state: SessionState, settings: RecallSettings) -> Query:
+def adjust_query_budget(
+    query: Query, signal: Signal, state: SessionState, settings: RecallSettings, preset: Preset
+) -> Query:
     """The query with the budget that prompt, context window and use so far leave it."""
     prompt = signal.text if isinstance(signal, PromptSubmitted) else ""
     budget = adjusted_budget(
         query.budget_tokens,
-        by=settings.adjust_budget,
-        least=settings.min_budget,
+        by=preset.shrinks,
+        window_tokens=preset.window_tokens(settings),
         prompt_tokens=len(prompt) // CHARS_PER_TOKEN,
-        window_tokens=settings.context_window,
         recent_share=ledger.recent_share(state, surface=query.surface, budget=query.budget_tokens),
     )
     return query if budget == query.budget_tokens else replace(query, budget_tokens=budget)

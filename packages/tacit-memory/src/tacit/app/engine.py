@@ -60,11 +60,11 @@ from tacit.ports.host import (
     TranscriptHost,
 )
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
+from tacit.presets import preset_of
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import parse_when
 from tacit.recall.finished import Replayed, replay
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.presets import LAYOUTS
 from tacit.recall.query import budget_for
 from tacit.recall.render import renderer
 from tacit.recall.spaces.late import token_matches_of
@@ -436,11 +436,11 @@ class Engine:
             )  # fmt: skip
             query = replace(query, by_user=speaker is Speaker.USER and session is None)
             facts = query.situation.notes
+        preset = preset_of(settings.preset)
         clean, held_ids = self._parts.redactor.cleaner(settings), set(held)
         context = Context(
-            preset=settings.preset,
             root=project.root if project else "",
-            render=renderer(self._parts.kinds, clean, LAYOUTS[settings.recall.render].at(surface)),
+            render=renderer(self._parts.kinds, clean, preset.layout.at(surface)),
             facts=facts,
             in_context=lambda memory: (
                 DropReason(cause=DropCause.IN_CONTEXT) if memory.id in held_ids else None
@@ -453,7 +453,9 @@ class Engine:
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
         pipeline = self._pipeline if as_of_ms is None else self._writing().as_of(query, as_of_ms)
-        delivered, trace = pipeline.run(query, settings=settings.recall, context=context, trace_id=trace_id)
+        delivered, trace = pipeline.run(
+            query, preset=preset, settings=settings.recall, context=context, trace_id=trace_id
+        )
         if surface in SURFACES and given is not None:
             trace = replace(trace, asked=replace(given, text=text[:4000]))
         if store_trace and not settings.privacy.incognito:
@@ -520,7 +522,7 @@ class Engine:
     ) -> Query:
         """A question by hand, or what a start asks for; `ahead` = for a later moment."""
         branches = self._projects.branches.view(self._projects.of(cwd), bound=settings.capture.branches)
-        situation = self._pipeline.read_question(text, settings.recall)
+        situation = self._pipeline.read_question(text, settings.recall, preset_of(settings.preset))
         budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
         return Query(
             surface=surface,
@@ -548,7 +550,7 @@ class Engine:
             self.nudges.pairs_shown(recalled.pack, session)
         settings = self._settings_at(cwd)
         clean = self._parts.redactor.cleaner(settings)
-        layout = LAYOUTS[settings.recall.render].at(Surface.START)
+        layout = preset_of(settings.preset).layout.at(Surface.START)
         render = renderer(self._parts.kinds, clean, layout, with_ids=True)
         block = replace(recalled.block, text=render(recalled.pack))
         return ContextAnswer(block=block, memories=memories_of(recalled.pack, clean))

@@ -58,11 +58,11 @@ from tacit.model.trace import DropReason, SilenceCause, SilenceReason, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store
+from tacit.presets import preset_of
+from tacit.presets.refresh.cadence import LowInformation, RefreshBlock
 from tacit.reading.errors import error_signature
 from tacit.reading.situation import read_situation
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.presets import LAYOUTS
-from tacit.recall.presets.refresh.cadence import LowInformation, RefreshBlock
 from tacit.recall.query import build_query
 from tacit.recall.render import renderer
 from tacit.recall.signal import settings_for, surface_for
@@ -389,7 +389,8 @@ class SignalHandler:
             return _silent(), state
         if context["capabilities"].start_stays or not isinstance(signal, SessionStarted):
             return delivery, answered
-        if surface_for(signal, state, context["settings"].recall) is not Surface.START:
+        settings = context["settings"]
+        if surface_for(signal, state, settings.recall, preset_of(settings.preset)) is not Surface.START:
             return delivery, answered
         holds = context["capabilities"].holds
         block, answered = ledger.with_lost_start(delivery.block, answered, holds=holds)
@@ -493,7 +494,8 @@ class SignalHandler:
         log: StageLog,
     ) -> tuple[Delivery, SessionState]:
         message_id = _kept_under(signal, capabilities)
-        surface = surface_for(signal, state, settings.recall)
+        preset = preset_of(settings.preset)
+        surface = surface_for(signal, state, settings.recall, preset)
         kept_text = ledger.kept_block(state, message_id)
         if kept_text is not None and not isinstance(surface, SilenceReason):
             return Delivery(block=Block(surface=Surface.START, text=kept_text)), state
@@ -508,12 +510,12 @@ class SignalHandler:
         outcome = self._asked(signal, state, surface, settings, project, files)
         refreshed = _may_be_refreshed(surface, capabilities)
         before = carried_start_pack(signal, state) if capabilities.stored else None
-        if settings.recall.placement == "system_every_call" and refreshed and before is None:
+        if preset.every_call and refreshed and before is None:
             log.note("query", facts=outcome.facts)
             delivery, state = self._refresh(outcome.kept, state, settings, capabilities, log)
             return delivery, _with_start_pack(signal, state, None, surface, outcome.kept, change=0)
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
-        again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
+        again = 0 if preset.every_call else settings.recall.reinject_after
         machine = isinstance(signal, PromptSubmitted) and signal.machine
         sentence, outcome = self._nudges.room(outcome, state, settings.recall, machine=machine)
         room = capabilities.besides(sentence)
@@ -530,7 +532,6 @@ class SignalHandler:
             remaining_ms=remaining,
             turn=state.turn,
             epoch=state.epoch,
-            preset=settings.preset,
             root=project.root if project else "",
             render=self._renderer(settings, surface),
             facts=outcome.facts,
@@ -543,7 +544,7 @@ class SignalHandler:
         )
         context = self._with_other_evidence(context, state, settings, project, at_ms=outcome.kept.at_ms)
         delivered, trace = self._pipeline.run(
-            outcome.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
+            outcome.kept, preset=preset, settings=settings.recall, context=context, trace_id=self._trace_id()
         )
         trace = replace(trace, asked=recall_inputs_of(signal, state))
         chosen = [item.candidate.memory for item in delivered.pack.items]
@@ -562,7 +563,9 @@ class SignalHandler:
             # What changed was told with this block.
             told = replace(state.start_pack, at_ms=outcome.kept.at_ms, change=change)
             state = replace(state, start_pack=told)
-        block, state = announce_nothing_found(refused, trace, state, settings.recall, salvaged=self._salvaged)
+        block, state = announce_nothing_found(
+            refused, trace, state, settings.recall, preset, salvaged=self._salvaged
+        )
         return Delivery(
             block=block,
             notice=self._notices.line(signal, block, project, settings),
@@ -581,8 +584,8 @@ class SignalHandler:
         at_ms: int,
     ) -> Context:
         """The context with what models name, and what hints of time and alerts of a shift are made from, where the settings want them."""
-        other_sessions = other_sessions_of_project(self._sessions, state, settings.recall)
-        turns = turns_before(state, other_sessions, at_ms=at_ms, settings=settings.recall)
+        other_sessions = other_sessions_of_project(self._sessions, state, preset_of(settings.preset))
+        turns = turns_before(state, other_sessions, at_ms=at_ms, preset=preset_of(settings.preset))
         return replace(
             context,
             sessions=other_sessions,
@@ -594,7 +597,7 @@ class SignalHandler:
         )
 
     def _renderer(self, settings: Settings, surface: Surface) -> Callable[[Pack], str]:
-        layout = LAYOUTS[settings.recall.render].at(surface)
+        layout = preset_of(settings.preset).layout.at(surface)
         return renderer(self._kinds, self._redactors.cleaner(settings), layout)
 
     def _changed_since(self, before: StartPack, scope: ScopeFilter) -> Callable[[Memory], bool]:
@@ -646,9 +649,7 @@ class SignalHandler:
             log=log,
         )
         low = LowInformation(nothing_coming=query.situation.nothing_coming, words=len(query.raw_text.split()))
-        block, trace, state = refresh.advance(
-            query, state=state, low=low, preset=settings.preset, cap=capabilities.cap_chars
-        )
+        block, trace, state = refresh.advance(query, state=state, low=low, cap=capabilities.cap_chars)
         return Delivery(block=block, trace=trace), state
 
     def _silence(  # noqa: PLR0917 - as `_asked`
@@ -742,10 +743,12 @@ def query_of(
         budgets=settings.recall.budgets,
         at_ms=at_ms,
         files=files,
-        follow_ups=settings.recall.follow_ups,
+        follow_ups=preset_of(settings.preset).follow_ups,
     )
     query = replace(outcome.kept, branches=projects.branches.view(project, bound=settings.capture.branches))
-    return replace(outcome, kept=adjust_query_budget(query, signal, state, settings.recall))
+    return replace(
+        outcome, kept=adjust_query_budget(query, signal, state, settings.recall, preset_of(settings.preset))
+    )
 
 
 def _reaches_model(
@@ -876,7 +879,7 @@ def _again(
     """The answer to a repeated signal: the same bytes where they were kept, else nothing."""
     name = _kept_under(signal, capabilities)
     text = ledger.kept_block(state, name) if name else None
-    surface = surface_for(signal, state, settings.recall)
+    surface = surface_for(signal, state, settings.recall, preset_of(settings.preset))
     shown_at = Surface.PROMPT if isinstance(surface, SilenceReason) else surface
     return Delivery(block=Block(surface=shown_at, text=text or ""))
 

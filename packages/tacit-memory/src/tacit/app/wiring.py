@@ -31,13 +31,12 @@ from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.ports.clock import Clock
 from tacit.ports.host import Host
-from tacit.ports.models import Embedder, TokenCounter
+from tacit.ports.models import Embedder, Reranker, TokenCounter
 from tacit.ports.store import Salvage, Store
 from tacit.ports.store_backend import StoreBackend
 from tacit.ports.writer import Writer
 from tacit.providers.clock import FixedDateClock, SystemClock
 from tacit.providers.embedding import make_embedder, waits_for_server
-from tacit.providers.reranking import make_reranker
 from tacit.providers.tokens import ExactCounter
 from tacit.providers.writing import key_variable, make_writer
 from tacit.state.registry import DAMAGED_STORE
@@ -144,7 +143,7 @@ def open_engine(
             settings=watcher,
             store=store,
             embedder=model,
-            reranker=make_reranker(settings.recall.reranker, redact=clean),
+            reranker=_make_reranker(settings.recall.reranker.model),
             writer=writer or make("capture.extractor", settings.capture.extractor),
             anticipating=anticipating or make("recall.anticipate", settings.recall.anticipate.as_writer()),
             judging=judging or make("recall.judge", settings.recall.judge.as_writer()),
@@ -171,6 +170,15 @@ def _root_of(store: Store, project_id: str) -> Path | None:
         (Path(project.root) for project in store.projects() if project.id == project_id and project.root),
         None,
     )
+
+
+def _make_reranker(folder: str) -> Reranker | None:
+    """The second-stage model in `folder`; None where the settings name none."""
+    if not folder:
+        return None
+    from tacit.providers.reranker import CrossEncoder  # noqa: PLC0415 - most homes have none
+
+    return CrossEncoder(Path(folder).expanduser())
 
 
 def _make_writer(redact: Clean, home: Home, section: str, settings: WriterSettings) -> Writer | None:

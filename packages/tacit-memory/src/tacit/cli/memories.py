@@ -34,7 +34,7 @@ from tacit.cli.terminal.arguments import (
 
 WAITS = "\n  waits for you: `tacit review` (nothing here proves that you said it; see `tacit token --help`)"
 PIN_HELP = (
-    "Pack it first, in every preset but multispace and scoped. Where recall.ambient_enabled is on, as ambient means it,"
+    "Pack it first, in every preset but multispace and scoped. In ambient, where recall.ambient.enabled is on,"
     " it also comes before every prompt."
 )
 SHOWN_ACTIONS = 3

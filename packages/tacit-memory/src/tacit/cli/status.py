@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypedDict
 import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here
+from tacit.presets import preset_of
 
 HARMLESS = "an earlier start block stood in"
 SHOWN_NOTES = 3
@@ -147,7 +148,9 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
         "prompts": answers["prompts"],
         "preset": report.settings.preset,
         "off": [
-            surface.value for surface in Surface if surface is not Surface.HOST and is_off(surface, recall)
+            surface.value
+            for surface in Surface
+            if surface is not Surface.HOST and is_off(surface, recall, preset_of(report.settings.preset))
         ],
         "recall_enabled": recall.enabled,
         "shadow": recall.shadow,

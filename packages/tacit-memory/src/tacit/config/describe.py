@@ -18,14 +18,14 @@ PROCESS_SECTIONS = (
 )  # fmt: skip
 """What is read when the daemon starts; everything else follows the files within a second."""
 PINNED_GUIDANCE = (
-    "They come before every prompt only while `ambient_enabled` is on. Pin few kinds. For an assistant of one person or a small team: todo and goal; in long projects also decision. "
+    "They come before every prompt only while `recall.ambient.enabled` is on. Pin few kinds. For an assistant of one person or a small team: todo and goal; in long projects also decision. "
     "Many people in one place: none. Broad kinds (fact, event, observation) dilute the prompt; pin them only for a reason. "
     "Nothing here is forbidden."
 )
-NEEDS_AMBIENT = ("recall.pinned_kinds", "recall.pinned_limit", "recall.pinned_sort")
-AMBIENT = "recall.ambient_enabled"
+NEEDS_AMBIENT = ("recall.ambient.pinned_kinds", "recall.ambient.pinned_limit", "recall.ambient.pinned_sort")
+AMBIENT = "recall.ambient.enabled"
 """Settings that pin nothing while another one is off, and that one."""
-GUIDANCE = {"recall.pinned_kinds": PINNED_GUIDANCE}
+GUIDANCE = {"recall.ambient.pinned_kinds": PINNED_GUIDANCE}
 """What to bear in mind, beside the meaning. Source: the ambient seed, "Recommended usage"."""
 
 

@@ -9,11 +9,14 @@ cannot be read, nothing is stored until it can. `strict=True` (the command line)
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import reduce
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
+
+from pydantic import BaseModel
 
 from tacit.config.cosine_bars import embedder_bars
 from tacit.config.design_names import DESIGN_SECTIONS
@@ -50,13 +53,9 @@ LayerName = Literal[
 ]
 AGENT_SECTIONS = ("preset", "recall", "capture", "privacy", "project")
 """What a section `agents.<name>` of the user's file may hold; the rest belongs to the process, not to an agent."""
-KIND_LISTS = (
-    ("recall", "pinned_kinds"),
-    ("recall", "kinds"),
-    ("recall", "failure_kinds"),
-    ("capture", "kinds"),
-)
+KIND_LISTS = ("recall.kinds", "recall.ambient.pinned_kinds", "capture.kinds")
 """Settings that name kinds; what they name must exist."""
+SectionT = TypeVar("SectionT", bound=BaseModel)
 _VARIABLE_PREFIX = "TACIT_"
 PROJECT_FILE = Path(".tacit") / "config.yaml"
 
@@ -358,24 +357,27 @@ class _Reading:
 
     def without_unknown_kinds(self, settings: Settings) -> Settings:
         registry = kind_registry(settings)
-        updates: dict[str, dict[str, tuple[str, ...]]] = {}
-        for section, name in KIND_LISTS:
-            listed: tuple[str, ...] = getattr(getattr(settings, section), name)
+        for key in KIND_LISTS:
+            path = key.split(".")
+            listed = cast("tuple[str, ...]", reduce(getattr, path, settings))
             for kind in listed:
                 try:
                     registry.get(kind)
                 except UnknownKind as error:
-                    text = f"`{section}.{name}` names a kind that does not exist: {kind!r}."
-                    self.note("user", f"{section}.{name}", UnknownKind(text, hint=error.hint))
+                    text = f"`{key}` names a kind that does not exist: {kind!r}."
+                    self.note("user", key, UnknownKind(text, hint=error.hint))
             remaining = tuple(kind for kind in listed if kind in registry)
             if remaining != listed:
-                updates.setdefault(section, {})[name] = remaining
-        if not updates:
-            return settings
-        sections = {
-            name: getattr(settings, name).model_copy(update=update) for name, update in updates.items()
-        }
-        return settings.model_copy(update=sections)
+                settings = _with_value(settings, path, remaining)
+        return settings
+
+
+def _with_value(section: SectionT, path: Sequence[str], value: object) -> SectionT:
+    """A copy of `section` with `value` at `path`."""
+    name, *below = path
+    if below:
+        value = _with_value(cast(BaseModel, getattr(section, name)), below, value)
+    return section.model_copy(update={name: value})
 
 
 def _embedder_in(above: tuple[CheckedLayer, ...]) -> EmbedderSettings:

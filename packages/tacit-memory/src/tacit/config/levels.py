@@ -4,8 +4,7 @@ A level is a threshold of relevance. `fitted/levels.json` has the thresholds tha
 wrongful rate and tokens on projects left out of the fit. A file of the same format in the home has those that `tacit tune` fitted to
 this store. It holds for the embedder that it was tuned with; for any other one the shipped levels hold.
 
-The score `situation` gives a calibrated relevance, so a level means something there alone. A preset with another score, or with a
-threshold of its own, is left as it is.
+A level means something where the fitted gate judges, in `focused`. A preset that states a threshold of its own is left as it is.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from tacit.config.cosine_bars import details_of
 from tacit.config.home import Home
 from tacit.config.preset_files import load_preset
-from tacit.config.settings import EmbedderSettings, LevelName, RecallSettings
+from tacit.config.settings import EmbedderSettings, LevelName
 from tacit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -112,10 +111,9 @@ def measured_text(level: Level) -> str:
 
 
 def uses_levels(preset: str) -> bool:
-    """Whether a level sets the prompt threshold of `preset`: it scores the situation, and states no threshold of its own."""
+    """Whether a level sets the prompt threshold of `preset`: it states none of its own."""
     recall = cast("Mapping[str, Any]", load_preset(preset).get("recall", {}))
-    states_one = "prompt" in recall.get("thresholds", {})
-    return recall.get("score", RecallSettings().score) == "situation" and not states_one
+    return "prompt" not in recall.get("thresholds", {})
 
 
 def shipped_levels() -> Levels:

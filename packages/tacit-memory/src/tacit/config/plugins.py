@@ -94,7 +94,6 @@ def plugin_group(field: FieldInfo) -> PluginGroup | None:
 
 STORES = PluginGroup("tacit.stores", ("sqlite",))
 EMBEDDERS = PluginGroup("tacit.embedders", ("minilm", "onnx", "openai", "ollama", "fastembed", "fake"))
-RERANKERS = PluginGroup("tacit.rerankers", ("off", "onnx", "fake"))
 WRITERS = PluginGroup(
     "tacit.writers", ("off", "claude", "opencode", "codex", "gemini", "openai", "anthropic", "fake")
 )

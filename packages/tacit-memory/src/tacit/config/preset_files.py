@@ -1,7 +1,7 @@
-"""Reading the presets: complete configurations shipped as data in the folder `presets`.
+"""Reading the settings of the presets: `settings.yaml` in each folder of `presets`.
 
 In: the name of a preset. Out: its nested values. Reads the YAML files of the installed package and nothing else;
-imports no room above this one.
+imports no package above this one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import cast
 from tacit.config.yaml_file import SettingsFile, parse_settings
 from tacit.errors import InvalidSetting
 
-_FOLDER = "presets"
+_FOLDER, _FILE = "presets", "settings.yaml"
 _FALSE_PASSES = "false_passes"
 """The section of a preset's file that is no setting: the share of unrelated pairs that may reach each cosine bar."""
 
@@ -24,9 +24,7 @@ _FALSE_PASSES = "false_passes"
 def preset_names() -> tuple[str, ...]:
     """The names of all presets, sorted."""
     folder = files("tacit").joinpath(_FOLDER)
-    return tuple(
-        sorted(item.name.removesuffix(".yaml") for item in folder.iterdir() if item.name.endswith(".yaml"))
-    )
+    return tuple(sorted(item.name for item in folder.iterdir() if item.joinpath(_FILE).is_file()))
 
 
 @cache
@@ -46,7 +44,7 @@ def preset_file(name: str) -> SettingsFile:
 
 @cache
 def _whole_file(name: str) -> SettingsFile:
-    text = files("tacit").joinpath(_FOLDER, f"{name}.yaml").read_text("utf-8")
+    text = files("tacit").joinpath(_FOLDER, name, _FILE).read_text("utf-8")
     return parse_settings(text, place=f"preset {name}")
 
 

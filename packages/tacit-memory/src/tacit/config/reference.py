@@ -73,6 +73,8 @@ key. While a file cannot be read, or its `privacy` or `capture` section is wrong
 intended protection is unknown. A running daemon keeps the last good settings and follows the files within a second, except `daemon`, `store`, `embedder`, `capture.extractor`,
 `recall.anticipate`, `recall.judge` and `kinds`, which it reads only at its start.
 
+A preset may have settings of its own, as `recall.ambient.pinned_kinds`: see [presets](presets.md). In another preset they do nothing.
+
 Files are YAML without anchors, aliases, tags or repeated keys, at most 64 kB.
 """
 
@@ -162,7 +164,10 @@ def schema_text() -> str:
 
 def _by_section() -> dict[str, list[Setting]]:
     sections: dict[str, list[Setting]] = {}
+    of_presets = tuple(f"recall.{name}." for name in preset_names())
     for setting in settings_by_key().values():
+        if setting.key.startswith(of_presets):
+            continue  # they stand in the README of their preset
         sections.setdefault(setting.key.rpartition(".")[0], []).append(setting)
     return sections
 

@@ -8,9 +8,15 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from tacit.config.plugins import EMBEDDERS, JUDGES, RERANKERS, STORES, WRITERS
+from tacit.config.plugins import EMBEDDERS, JUDGES, STORES, WRITERS
+from tacit.config.section import Section
+from tacit.presets.ambient.settings import AmbientSettings
+from tacit.presets.multispace.settings import MultispaceSettings
+from tacit.presets.refresh.settings import RefreshSettings
+from tacit.presets.scoped.settings import ScopedSettings
+from tacit.presets.typed.settings import TypedSettings
 
 SpaceName = Literal[
     "semantic", "lexical", "code", "entity", "character", "recent", "intent", "periodic", "sequence", "causal", "graph", "late", "expanded"
@@ -18,11 +24,7 @@ SpaceName = Literal[
 """The spaces that are built; a further one is added here together with its module in `recall/spaces/`."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
-
-
-class Budgets(_Section):
+class Budgets(Section):
     """Most tokens that a surface may inject (of the o200k vocabulary); 0 = the surface stays silent."""
 
     start: int = Field(default=2000, ge=0, le=20_000, description="when a session starts")
@@ -47,7 +49,7 @@ AgentPolicy = Literal["full", "lean", "none"]
 """What a subagent gets when it starts."""
 
 
-class Thresholds(_Section):
+class Thresholds(Section):
     """Least calibrated relevance (0-1) that a surface injects."""
 
     start: float = Field(default=0.0, ge=0.0, le=1.0, description="when a session starts")
@@ -68,142 +70,14 @@ class Thresholds(_Section):
         return float(getattr(self, surface, 1.0))
 
 
-Shares = dict[str, float]
-"""Name of a slot -> its share of the budget (0-1)."""
-
-
-class Allotments(_Section):
-    """Shares of a surface's budget; an empty mapping divides nothing.
-
-    A slot is a kind (`decision`), a scope (`project`) or a band of relevance (`high` from 0.7, `medium` from 0.5).
-    """
-
-    start: Shares = Field(default_factory=dict, description="of the start pack")
-    prompt: Shares = Field(default_factory=dict, description="of the prompt pack")
-    failure: Shares = Field(default_factory=dict, description="of the pack after a failure")
-    subagent: Shares = Field(default_factory=dict, description="of a subagent's pack")
-    on_demand: Shares = Field(default_factory=dict, description="of an answer")
-    hand_on: bool = Field(
-        default=True,
-        description="whether other slots may use what a slot leaves; otherwise they may use only the unallotted rest",
-    )
-
-    @field_validator("start", "prompt", "failure", "subagent", "on_demand")
-    @classmethod
-    def _are_shares(cls, shares: Shares) -> Shares:
-        for name, share in shares.items():
-            if not 0.0 <= share <= 1.0:
-                raise ValueError(f"shares between 0 and 1; {name} has {share}")
-        return shares
-
-
-class TypedScore(_Section):
-    """Weights of the `typed` score; each part is 0 to 1."""
-
-    semantic: float = Field(default=0.40, ge=0.0, le=1.0, description="similarity of meaning")
-    recency: float = Field(default=0.20, ge=0.0, le=1.0, description="age under the kind's half-life")
-    importance: float = Field(default=0.15, ge=0.0, le=1.0, description="importance of the memory")
-    access: float = Field(default=0.10, ge=0.0, le=1.0, description="how often it was used")
-    kind: float = Field(default=0.15, ge=0.0, le=1.0, description="priority of its kind for the task")
-
-
-class Floors(_Section):
-    """Minimum values that a candidate must reach before its relevance is scored. 0 = none."""
-
-    similarity: Shares = Field(
-        default_factory=dict, description="kind -> least cosine; `*` = kinds that are not named"
-    )
-    certain: float = Field(
-        default=0.0,
-        ge=0.0,
-        le=1.0,
-        description="cosine from which a memory passes with any relevance; 0 = none",
-    )
-    ratio: float = Field(
-        default=0.0, ge=0.0, le=1.0, description="least share of the best candidate's cosine"
-    )
-    cosine: float = Field(default=0.0, ge=0.0, le=1.0, description="least cosine, in addition to that share")
-    importance: float = Field(default=0.0, ge=0.0, le=1.0, description="least importance of a memory")
-    by_task: bool = Field(
-        default=False, description="only the kinds that the `typed` preset lists for the task"
-    )
-
-    @field_validator("similarity")
-    @classmethod
-    def _are_cosines(cls, floors: Shares) -> Shares:
-        for name, floor in floors.items():
-            if not 0.0 <= floor <= 1.0:
-                raise ValueError(f"cosines between 0 and 1; {name} has {floor}")
-        return floors
-
-
-class Categories(_Section):
-    """Tokens per section of a `multispace` pack, in this order; the next section gets what one leaves."""
-
-    divergence: int = Field(default=200, ge=0, le=20_000, description="alerts that the work has shifted")
-    cluster: int = Field(default=400, ge=0, le=20_000, description="memories that many spaces agree on")
-    single: int = Field(default=300, ge=0, le=20_000, description="memories that few spaces find")
-    session: int = Field(default=200, ge=0, le=20_000, description="the topic of the last session")
-    badges: int = Field(default=50, ge=0, le=20_000, description="time hints")
-
-
-class RecencyWeights(_Section):
-    """Factors on a memory's priority by its age, in `multispace`."""
-
-    hour: float = Field(default=1.3, ge=0.0, le=10.0, description="younger than an hour")
-    day: float = Field(default=1.2, ge=0.0, le=10.0, description="younger than a day")
-    week: float = Field(default=1.1, ge=0.0, le=10.0, description="younger than 7 days")
-    month: float = Field(default=1.0, ge=0.0, le=10.0, description="younger than 30 days")
-    quarter: float = Field(default=0.9, ge=0.0, le=10.0, description="younger than 90 days")
-    older: float = Field(default=0.8, ge=0.0, le=10.0, description="older")
-
-
-class ScopeBudgets(_Section):
-    """Tokens per part of a `scoped` pack."""
-
-    universal: int = Field(default=300, ge=0, le=20_000, description="at start: universal memories")
-    language: int = Field(default=300, ge=0, le=20_000, description="at start: rules of a language")
-    project: int = Field(default=400, ge=0, le=20_000, description="at start: memories of the project")
-    reserve: int = Field(
-        default=200, ge=0, le=20_000, description="at start: the best memories that did not fit"
-    )
-    done: int = Field(default=300, ge=0, le=20_000, description="at start: `impl` lines of digests")
-    decided: int = Field(default=200, ge=0, le=20_000, description="at start: `dec` lines of digests")
-    open: int = Field(
-        default=300, ge=0, le=20_000, description="at start: `block` and `next` lines of digests"
-    )
-    asked_universal: int = Field(default=150, ge=0, le=20_000, description="of an answer: universal memories")
-    asked_language: int = Field(
-        default=150, ge=0, le=20_000, description="of an answer: memories of a language"
-    )
-    asked_project: int = Field(
-        default=200, ge=0, le=20_000, description="of an answer: memories of the project"
-    )
-
-    def of_an_answer(self) -> ScopeBudgets:
-        """The parts of an answer in the place of those of a start pack."""
-        return self.model_copy(
-            update={
-                "universal": self.asked_universal,
-                "language": self.asked_language,
-                "project": self.asked_project,
-                "reserve": 0,
-            }
-        )
-
-
-class RerankerSettings(_Section):
+class RerankerSettings(Section):
     """A second-stage model of your own that reads the prompt and a memory together. It is optional."""
 
-    provider: Annotated[str, RERANKERS] = Field(default="off", description="the provider of the model")
-    model: str = Field(default="", description="folder of a cross-encoder exported to ONNX")
+    model: str = Field(default="", description="folder of a cross-encoder exported to ONNX; empty = none")
     least: float = Field(default=0.1, ge=0.0, le=1.0, description="least probability of an injected memory")
-    candidates: int = Field(
-        default=8, ge=1, le=100, description="most memories that the model reads, the most relevant first"
-    )
 
 
-class WriterSettings(_Section):
+class WriterSettings(Section):
     """A language model of your own that writes up finished sessions. While it is off, nothing leaves the machine."""
 
     provider: Annotated[str, WRITERS] = Field(
@@ -247,7 +121,7 @@ class WriterSettings(_Section):
         return checked_address(endpoint)
 
 
-class _NamingModel(_Section):
+class _NamingModel(Section):
     """A language model of your own that names the memories that are needed next."""
 
     provider: Annotated[str, WRITERS] = Field(
@@ -342,7 +216,7 @@ def checked_address(endpoint: str) -> str:
 Offer = Literal["auto", "on", "off"]
 
 
-class RecallSettings(_Section):
+class RecallSettings(Section):
     """The read path. `preset` names the complete configuration these values came from."""
 
     enabled: bool = Field(default=True, description="inject memories at all")
@@ -361,18 +235,9 @@ class RecallSettings(_Section):
         default=("semantic", "lexical", "entity", "character", "recent", "intent"),
         description="the measures of similarity",
     )
-    spaces_prompt: tuple[SpaceName, ...] = Field(
-        default=("semantic", "character", "recent"),
-        description="which of them search before a prompt, where every millisecond counts; empty = all",
-    )
-    spaces_on_demand: tuple[SpaceName, ...] = Field(
-        default=("semantic", "lexical", "late", "sequence"),
-        description="the measures of similarity for answers on demand, over a wide ranking; empty = as for a prompt",
-    )
     candidates_per_space: int = Field(
         default=32, ge=1, le=100, description="most candidates one space proposes"
     )
-    shortlist: int = Field(default=12, ge=1, le=1000, description="most candidates that are scored")
     max_items: int = Field(
         default=8,
         ge=1,
@@ -383,54 +248,10 @@ class RecallSettings(_Section):
         default=2.0,
         ge=1.0,
         le=10.0,
-        description="all memories of the place are given at the start of a session if they fit into so many times its budget; 1 = never more than the budget; for the start pool `need`",
+        description="for `focused`: all memories of the place are given at the start of a session if they fit into so many times its budget; 1 = never more than the budget",
     )
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are injected unasked; empty = all of them"
-    )
-    failure_kinds: tuple[str, ...] = Field(
-        default=(), description="kinds that are injected after a failure; empty = all of them"
-    )
-    fuse: Literal["rrf", "rrf_equal", "weighted", "convex", "fitted"] = Field(
-        default="fitted", description="how the rankings of the spaces are combined into one"
-    )
-    score: Literal["situation", "similarity", "typed", "ambient", "multispace", "scoped"] = Field(
-        default="situation", description="how relevance is scored"
-    )
-    start_pool: Literal["need", "typed", "score", "sections"] = Field(
-        default="need", description="the pool of the start pack and its order"
-    )
-    order: Literal["diverse", "one_of_each", "value"] = Field(
-        default="diverse",
-        description="packing order: diverse = further memories of a kind count less; one_of_each = one of each kind first; value = by value alone",
-    )
-    render: Literal["lines", "typed", "ambient", "multispace", "scoped", "memory"] = Field(
-        default="lines", description="the format of a block"
-    )
-    placement: Literal["default", "system_every_call"] = Field(
-        default="default",
-        description="system_every_call: sections in the system prompt, refreshed each turn, if the host has one",
-    )
-    refresh_similarity_first: float = Field(
-        default=0.45,
-        ge=0.0,
-        le=1.0,
-        description="least cosine of memories in the section that is refreshed each turn, on the first turn",
-    )
-    refresh_similarity_later: float = Field(
-        default=0.55, ge=0.0, le=1.0, description="the same on later turns"
-    )
-    refresh_top: int = Field(
-        default=3, ge=0, le=50, description="most memories in that section; 0 turns the refresh off"
-    )
-    answer_share: float = Field(
-        default=0.25,
-        ge=0.0,
-        le=1.0,
-        description="for `focused`: least share of the best answer's score that a further memory of an answer on demand needs, unless it matches the question nearly as well; 0 = none",
-    )
-    follow_ups: bool = Field(
-        default=True, description="read a prompt of few words together with the one before it"
     )
     reinject_after: int = Field(
         default=0, ge=0, le=200, description="turns after which a memory may come again; 0 = never"
@@ -457,54 +278,6 @@ class RecallSettings(_Section):
         default=False,
         description="refuse a tool call once if a rule of yours forbids it in its own words (`never push to main`) or is marked `blocking`, with the rule as the reason",
     )
-    pinned_kinds: tuple[str, ...] = Field(default=(), description="kinds that are packed first")
-    ambient_enabled: bool = Field(default=False, description="inject the pinned kinds before every prompt")
-    pinned_limit: int = Field(default=3, ge=1, le=20, description="most memories of one pinned kind")
-    pinned_sort: Literal["recent", "importance"] = Field(
-        default="recent", description="which memories of a pinned kind come first"
-    )
-    min_prompt_chars: int = Field(default=0, ge=0, description="shorter prompts get nothing; 0 = no limit")
-    max_session_memories: int = Field(
-        default=0,
-        ge=0,
-        description="most memories that prompts of one context are given; beyond it they get nothing; 0 = no limit",
-    )
-    adjust_budget: tuple[Literal["prompt", "window", "usage"], ...] = Field(
-        default=("prompt", "window"),
-        description="what makes a budget smaller: a long prompt, a small context window, many recent injections",
-    )
-    min_budget: int = Field(default=200, ge=0, description="least tokens of a budget made smaller")
-    context_window: int = Field(
-        default=200_000, ge=1000, description="size of the model's context window in tokens"
-    )
-    sections: tuple[Literal["divergence", "session", "badges"], ...] = Field(
-        default=(),
-        description="what a prompt pack holds besides memories: a shift of the work, the last session, time hints",
-    )
-    categories: Categories = Categories()
-    recency: RecencyWeights = RecencyWeights()
-    scopes: ScopeBudgets = ScopeBudgets()
-    shorten_above: int = Field(
-        default=0,
-        ge=0,
-        le=20_000,
-        description="a memory with more tokens is shortened; 0 = only if it does not fit",
-    )
-    shorten_to: int = Field(default=80, ge=10, le=20_000, description="tokens of a shortened memory")
-    announce_empty: bool = Field(
-        default=False, description="say once per session that nothing is on record, instead of silence"
-    )
-    embedding_required: bool = Field(
-        default=False, description="inject nothing if the prompt cannot be embedded"
-    )
-    answers_per_session: int = Field(
-        default=0, ge=0, description="most answers on demand in one session; 0 = no limit"
-    )
-    session_tokens: int = Field(
-        default=0,
-        ge=0,
-        description="most tokens in one session, start pack and answers together; 0 = no limit",
-    )
     opt_out_token: str = Field(
         default="#notacit",
         min_length=2,
@@ -517,10 +290,12 @@ class RecallSettings(_Section):
         description="milliseconds for one recall; the trace names what missed it",
     )
     budgets: Budgets = Budgets()
-    allot: Allotments = Allotments()
-    typed: TypedScore = TypedScore()
-    floors: Floors = Floors()
     thresholds: Thresholds = Thresholds()
+    typed: TypedSettings = TypedSettings()
+    ambient: AmbientSettings = AmbientSettings()
+    scoped: ScopedSettings = ScopedSettings()
+    refresh: RefreshSettings = RefreshSettings()
+    multispace: MultispaceSettings = MultispaceSettings()
     reranker: RerankerSettings = RerankerSettings()
     anticipate: AnticipateSettings = AnticipateSettings()
     judge: JudgeSettings = JudgeSettings()
@@ -529,7 +304,7 @@ class RecallSettings(_Section):
 Notes = Literal["on", "review", "off"]
 
 
-class CaptureSettings(_Section):
+class CaptureSettings(Section):
     """The write path."""
 
     enabled: bool = Field(default=True, description="learn from sessions")
@@ -571,13 +346,13 @@ class CaptureSettings(_Section):
     extractor: WriterSettings = WriterSettings()
 
 
-class StoreSettings(_Section):
+class StoreSettings(Section):
     """Where memories are kept."""
 
     provider: Annotated[str, STORES] = Field(default="sqlite", description="the kind of store")
 
 
-class EmbedderSettings(_Section):
+class EmbedderSettings(Section):
     """The model that makes the vectors. `minilm` is shipped and works offline."""
 
     provider: Annotated[str, EMBEDDERS] = Field(default="minilm", description="the provider of the vectors")
@@ -594,7 +369,7 @@ class EmbedderSettings(_Section):
     timeout_ms: int = Field(default=5000, ge=10, description="milliseconds for one request to a server")
 
 
-class DaemonSettings(_Section):
+class DaemonSettings(Section):
     """The background process, one per home."""
 
     idle_minutes: float = Field(
@@ -612,7 +387,7 @@ class DaemonSettings(_Section):
 ToolSet = Literal["lean", "full"]
 
 
-class McpSettings(_Section):
+class McpSettings(Section):
     """The MCP server."""
 
     tools: ToolSet = Field(
@@ -621,7 +396,7 @@ class McpSettings(_Section):
     )
 
 
-class PrivacySettings(_Section):
+class PrivacySettings(Section):
     """What is kept out of the store and out of injected text."""
 
     redact: bool = Field(default=True, description="remove secrets before storing and before injecting")
@@ -646,7 +421,7 @@ class PrivacySettings(_Section):
         return patterns
 
 
-class RetentionSettings(_Section):
+class RetentionSettings(Section):
     """How long session records, and memories that nobody stated, are kept. Your statements are kept until you forget them."""
 
     traces: int = Field(default=2000, ge=0, description="most traces kept")
@@ -664,13 +439,13 @@ class RetentionSettings(_Section):
     )
 
 
-class BackupSettings(_Section):
+class BackupSettings(Section):
     """Automatic backups of the store, in `backups/` of the home: once a day, and before a new version changes its tables."""
 
     keep: int = Field(default=2, ge=0, le=100, description="number of backups kept; 0 = none is made")
 
 
-class KindSettings(_Section):
+class KindSettings(Section):
     """A kind added or changed in configuration; see docs/reference/settings.md."""
 
     label: str = Field(min_length=1, max_length=40, description="the word shown to people")
@@ -690,7 +465,7 @@ class KindSettings(_Section):
         return self
 
 
-class ProjectSettings(_Section):
+class ProjectSettings(Section):
     """What one project may see of another."""
 
     share_preferences: bool = Field(
@@ -699,7 +474,7 @@ class ProjectSettings(_Section):
     link: tuple[str, ...] = Field(default=(), description="ids of projects whose memories may be read")
 
 
-class Settings(_Section):
+class Settings(Section):
     """The whole configuration."""
 
     preset: str = Field(default="focused", description="the complete configuration below your own values")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # every command would load numpy for nothing
     import numpy as np
     from numpy.typing import NDArray
 
-    from tacit.config.settings import EmbedderSettings, RerankerSettings
+    from tacit.config.settings import EmbedderSettings
 
 Vectors: TypeAlias = "NDArray[np.float32]"
 
@@ -102,18 +102,6 @@ class Reranker(Protocol):
 
         Raises:
             ProviderError: if the model cannot be loaded or run.
-        """
-        ...
-
-
-class RerankerFactory(Protocol):
-    """Makes a reranker; another package registers one as an entry point of `tacit.rerankers`."""
-
-    def __call__(self, settings: RerankerSettings) -> Reranker:
-        """Build it without loading the model.
-
-        Raises:
-            ProviderError: if it cannot be used as configured.
         """
         ...
 

@@ -1,10 +1,20 @@
-"""Complete configurations as data, one YAML file each. A preset overlays the defaults; the user overlays it.
+"""The presets: complete ways to remember, each whole in a folder of its own.
 
-In: a preset's name. Out: its values. The files are read by `tacit.config`, which may not import this room.
+A folder holds `settings.yaml` (what differs from the defaults, each with its reason), `preset.py` with the `PRESET` (its pipelines and
+layout), where it has settings of its own `settings.py`, and a README that says what it promises and which test shows it.
 """
 
 from __future__ import annotations
 
-from tacit.config.preset_files import load_preset, preset_names
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["load_preset", "preset_names"]
+if TYPE_CHECKING:
+    from tacit.recall.stage import Preset
+
+
+@cache
+def preset_of(name: str) -> Preset:
+    """The preset called `name`, as the settings name it."""
+    return import_module(f"{__name__}.{name}.preset").PRESET

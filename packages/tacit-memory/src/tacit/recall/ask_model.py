@@ -256,11 +256,9 @@ def _named(raw: object, listed: Sequence[Memory]) -> ArmedMemory | None:
 def ask_judge(state: RecallState) -> Outcome[RecallState]:
     """Ask the model at the prompt, before the search. A probe.
 
-    Whoever runs the recall gives the model, with its own deadline; see `tacit.app.asking.prompt_judge`. Nothing is asked where no action
-    is coming. A model that is late, broken or paused changes nothing: the gate judges as without one, and the trace says so.
+    Whoever runs the recall gives the model, with its own deadline; see `tacit.app.asking.prompt_judge`. A model that is late, broken or paused changes nothing: the gate judges as without one, and the trace says so.
     """
     judge, query = state.context.judge, state.query
-    if judge is None or query.surface is not Surface.PROMPT or state.nothing_coming or not state.score.gated:
-        return Outcome(kept=state)
+    assert judge is not None
     answer = judge(query, state.settings, state.context.remaining_ms)
     return Outcome(kept=state.changed(judged=answer.named), facts=(answer.note,))

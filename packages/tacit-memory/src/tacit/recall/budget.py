@@ -28,8 +28,9 @@ BAND_HIGH, BAND_MEDIUM = 0.7, 0.5
 LONG_PROMPT_TOKENS, PROMPT_SPAN_TOKENS, MOST_PROMPT_CUT = 5000, 20_000, 0.5
 """A prompt of 5,000 tokens begins to make the budget smaller; source: the typed seed, section 5.2."""
 DEFAULT_WINDOW_TOKENS = 200_000
+LEAST_TOKENS = 200
+"""A budget is not made smaller than this."""
 MOST_USAGE_CUT = 0.25
-_NO_SHARES: Mapping[str, float] = {}
 
 Order = Callable[[Sequence[Candidate]], tuple[Candidate, ...]]
 
@@ -44,7 +45,6 @@ class Allowance:
         max_items: most memories.
         order: name in `ORDERS`.
         shares: slot (a kind, a scope's kind, a band) -> share of `tokens` kept for it; empty = nothing is shared out.
-        hand_on: whether what slots leave unused goes to the others; else they get the unallotted rest only.
     """
 
     tokens: int
@@ -52,7 +52,6 @@ class Allowance:
     max_items: int
     order: str = "diverse"
     shares: Mapping[str, float] = field(default_factory=dict[str, float])
-    hand_on: bool = True
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,10 +68,6 @@ class _RemainingBudget:
         self.left -= tokens
         for slot in slots:
             self.slots[slot] = max(0, self.slots[slot] - tokens)
-
-    @property
-    def unallotted(self) -> int:
-        return max(0, self.left - sum(self.slots.values()))
 
 
 def budget(state: RecallState) -> Outcome[RecallState]:
@@ -94,8 +89,8 @@ def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[P
     A host's prompt cache serves the start of a conversation again at each request, so the whole of a small store costs little
     (ADR 55). The host's own cap on a block holds. A budget that the caller named is kept.
     """
-    query, settings = state.query, state.settings
-    tokens = int(settings.whole_start * query.budget_tokens)
+    query = state.query
+    tokens = int(state.settings.whole_start * query.budget_tokens)
     own = query.surface is Surface.START and query.own_budget
     if own and state.pool_whole and tokens > query.budget_tokens:
         whole = pack_candidates(state, candidates, tokens=tokens)
@@ -118,17 +113,15 @@ def pack_candidates(
 
     Without `most`, a start pack and an answer are bounded by the budget, not by a number.
     """
-    query, settings = state.query, state.settings
+    query, preset = state.query, state.preset
     unbounded = state.from_pool or query.surface is Surface.ON_DEMAND
-    usual = len(candidates) if unbounded else settings.max_items
-    ranked = state.source == "answer" and state.score.by_match
+    usual = len(candidates) if unbounded else state.settings.max_items
     allowance = Allowance(
         tokens=query.budget_tokens if tokens is None else tokens,
         frame_tokens=state.frame_tokens,
         max_items=usual if most is None else most,
-        order=AS_RANKED if ranked else (state.from_pool and state.start_pool.order) or settings.order,
-        shares=getattr(settings.allot, query.surface.value, _NO_SHARES),
-        hand_on=settings.allot.hand_on,
+        order=preset.order_at(query.surface),
+        shares=preset.shares(state.settings, query.surface),
     )
     return pack(
         candidates,
@@ -178,14 +171,11 @@ def pack(
                 Drop(memory_id=memory.id, why=DropReason(cause=DropCause.TOO_MANY, bound=allowance.max_items))
             )
             continue
-        tokens_left = room.left if allowance.hand_on else room.unallotted
-        item = (
-            _fitted(candidate, text(memory), tokens_left, cost) if misses < MAX_CONSECUTIVE_MISSES else None
-        )
+        item = _fitted(candidate, text(memory), room.left, cost) if misses < MAX_CONSECUTIVE_MISSES else None
         if item is None:
             misses += 1
             drops.append(
-                Drop(memory_id=memory.id, why=DropReason(cause=DropCause.NO_ROOM, bound=max(0, tokens_left)))
+                Drop(memory_id=memory.id, why=DropReason(cause=DropCause.NO_ROOM, bound=max(0, room.left)))
             )
             continue
         misses = 0
@@ -234,7 +224,6 @@ def adjusted_budget(
     base: int,
     *,
     by: Collection[str],
-    least: int,
     prompt_tokens: int = 0,
     window_tokens: int = DEFAULT_WINDOW_TOKENS,
     recent_share: float = 0.0,
@@ -246,11 +235,11 @@ def adjusted_budget(
     with p = min(0.5, (prompt_tokens - 5000) / 20000) for longer prompts (source: the typed seed, section 5.2),
     w = window_tokens / 200000 for smaller context windows, u = recent_share / 4; each only where `by` names it
     (`prompt`, `window`, `usage`). The seed names context window and usage without a formula; these two are ours.
+    Never less than `LEAST_TOKENS`, nor more than `base`.
 
     Args:
         base: the surface's own budget.
         by: what may make it smaller.
-        least: never below this, nor above `base`.
         prompt_tokens: size of the prompt.
         window_tokens: what the model reads at once.
         recent_share: how full the packs of the last turns were on average, 0-1.
@@ -262,7 +251,7 @@ def adjusted_budget(
         budget *= min(1.0, window_tokens / DEFAULT_WINDOW_TOKENS)
     if "usage" in by:
         budget *= 1 - MOST_USAGE_CUT * min(1.0, max(0.0, recent_share))
-    return min(base, max(least, int(budget)))
+    return min(base, max(LEAST_TOKENS, int(budget)))
 
 
 def diversified(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:

@@ -143,7 +143,7 @@ def trace_of(state: RecallState, log: StageLog, trace_id: str) -> Trace:
         epoch=context.epoch,
         surface=query.surface,
         at_ms=query.at_ms,
-        preset=context.preset,
+        preset=state.preset.name,
         text=query.raw_text[:READ_CHARS],  # cut to its stored length once secrets are out
         situation=query.situation,
         stages=tuple(log.records),

@@ -20,7 +20,6 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import DropCause, DropReason, SilenceCause, StageRecord, Trace
 from tacit.model.why_not import Absence, RecallNumbers, SpaceRank
-from tacit.recall.fuse import FUSE_WEIGHTS, FUSIONS
 from tacit.recall.spaces import SPACES
 from tacit.recall.stage import RecallState
 from tacit.safety.trust import ENDED_STATUSES
@@ -84,8 +83,8 @@ def why_unseen(query: Query, memory: Memory) -> DropReason | None:
 def place_of(state: RecallState, memory_id: str) -> int | None:
     """Place of a memory in the order of all that were found, from 1; None = nothing found it."""
     ranked = state.order
-    if state.source == "search":
-        ranked = FUSIONS[state.settings.fuse](state.rankings, FUSE_WEIGHTS)
+    if state.searched:
+        ranked = state.preset.fuse(state.rankings)
     return next((place for place, (name, _) in enumerate(ranked, start=1) if name == memory_id), None)
 
 
@@ -107,7 +106,7 @@ def numbers_of(state: RecallState, memory: Memory, *, proposed: Mapping[str, int
     return RecallNumbers(
         spaces=_space_ranks(state, memory.id, dict(candidate.scores) if candidate else {}, proposed),
         place=place_of(state, memory.id),
-        shortlist=0 if state.from_pool else state.settings.shortlist,
+        shortlist=0 if state.from_pool else state.preset.shortlist_at(state.query.surface),
         relevance=candidate.relevance if candidate is not None else None,
         threshold=state.threshold,
         tokens=tokens,

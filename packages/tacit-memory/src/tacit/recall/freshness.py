@@ -82,11 +82,19 @@ class FreshnessProbe:
             marked.append(replace(candidate, freshness=state) if state else candidate)
         return tuple(marked)
 
-    def stage(self, state: RecallState) -> Outcome[RecallState]:
-        """The scored candidates with what their files say."""
-        least = state.threshold
-        probed = self.probe(state.scored or (), root=state.context.root, least=least)
-        return Outcome(kept=state.changed(scored=probed))
+    def look(self, tools: Tools, state: RecallState) -> Outcome[RecallState]:
+        """The scored candidates with what their files say; of a team's with when its server was last reached, if that is long ago."""
+        scored = self.probe(state.scored or (), root=state.context.root, least=state.threshold)
+        if any(candidate.memory.provenance.team for candidate in scored):
+            heard_ms = TEAMS_HEARD.read(tools.store)
+            if heard_ms and state.query.at_ms - heard_ms >= UNHEARD_MS:
+                scored = tuple(
+                    replace(candidate, heard_at_ms=heard_ms)
+                    if candidate.memory.provenance.team
+                    else candidate
+                    for candidate in scored
+                )
+        return Outcome(kept=state.changed(scored=scored))
 
     def _state(self, memory: Memory, root: str) -> Freshness:
         paths = [_inside(root, name) for name in memory.files[:MAX_FILES]]
@@ -164,18 +172,3 @@ def _words(path: str, changed_ms: int) -> frozenset[str]:
     except OSError:
         return frozenset()
     return frozenset(SOURCE_NAME.findall(data.decode("utf-8", "replace").lower()))
-
-
-def mark_unheard(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Set `heard_at_ms` of the candidates that a team shares, if its server was not reached for `UNHEARD_MS`."""
-    scored = state.scored or ()
-    if not any(candidate.memory.provenance.team for candidate in scored):
-        return Outcome(kept=state)
-    heard_ms = TEAMS_HEARD.read(tools.store)
-    if not heard_ms or state.query.at_ms - heard_ms < UNHEARD_MS:
-        return Outcome(kept=state)
-    marked = tuple(
-        replace(candidate, heard_at_ms=heard_ms) if candidate.memory.provenance.team else candidate
-        for candidate in scored
-    )
-    return Outcome(kept=state.changed(scored=marked))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tacit.fitted import load_fitted, values_of
 from tacit.model.evidence import Ranking
@@ -28,7 +28,6 @@ KEPT_IN_CONTEXT = 4
 K = 60
 """Of reciprocal rank fusion."""
 
-Fuse = Callable[[Sequence[Ranking], Mapping[str, float]], tuple[tuple[str, float], ...]]
 DEFAULT_WEIGHT = 0.2
 """In the fitted order, of a space that the file does not name."""
 LOGGED = frozenset({"lexical", "code"})
@@ -52,56 +51,17 @@ def reciprocal_rank(
     return tuple(sorted(total.items(), key=lambda item: (-item[1], newest_id_first(item[0]))))
 
 
-def rrf_equal(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+def rrf_equal(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
     """Reciprocal rank fusion in which every ranking counts 1, as its authors have it."""
-    del weights
     return reciprocal_rank(rankings, {})
 
 
-def weighted_sum(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """Weighted sum of raw scores (CombSUM), only for spaces of one scale. Source: Fox and Shaw, TREC-2, 1994.
-
-    A space without weight counts 1, a memory not found counts 0.
-
-    Returns:
-        (memory id, fused score), best first; ties are broken by memory id.
-    """
-    total: dict[str, float] = {}
-    for ranking in rankings:
-        weight = weights.get(ranking.space, 1.0)
-        for hit in ranking.hits:
-            total[hit.memory_id] = total.get(hit.memory_id, 0.0) + weight * hit.score
-    return tuple(sorted(total.items(), key=lambda item: (-item[1], newest_id_first(item[0]))))
+def rrf_weighted(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
+    """Reciprocal rank fusion with `FUSE_WEIGHTS`."""
+    return reciprocal_rank(rankings, FUSE_WEIGHTS)
 
 
-def convex_min_max(
-    rankings: Sequence[Ranking], weights: Mapping[str, float]
-) -> tuple[tuple[str, float], ...]:
-    """Convex combination of min-max normalised scores. Source: Bruch, Gai and Ingber, TOIS 2023.
-
-    Each ranking is mapped to 0-1 by its own smallest and largest score; a memory that a ranking did not find counts 0 there;
-    weights are divided by their sum.
-
-    Returns:
-        (memory id, score from 0 to 1), best first; ties are broken by memory id.
-    """
-    total: dict[str, float] = {}
-    whole = sum(weights.get(ranking.space, 1.0) for ranking in rankings if ranking.hits)
-    if whole <= 0:
-        return ()
-    for ranking in rankings:
-        if not ranking.hits:
-            continue
-        share = weights.get(ranking.space, 1.0) / whole
-        scores = [hit.score for hit in ranking.hits]
-        low, span = min(scores), max(scores) - min(scores)
-        for hit in ranking.hits:
-            normalized = (hit.score - low) / span if span > 0 else 1.0
-            total[hit.memory_id] = total.get(hit.memory_id, 0.0) + share * normalized
-    return tuple(sorted(total.items(), key=lambda item: (-item[1], newest_id_first(item[0]))))
-
-
-def fitted_order(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+def fitted_order(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
     """Order every memory that any ranking found as a logistic model weighed the rankings. Source: Gey, SIGIR 1994.
 
         order = sum over rankings of weight x score;  BM25 scores count as ln(1 + score)
@@ -110,12 +70,11 @@ def fitted_order(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> t
     scores start at 0, and it names whatever has more). The weights (`fitted/fusion.json`) are those of ridge logistic regression on
     judged pairs of three projects, each left out once: 20 memories that are not in the context yet then hold .62 to .66 of the needed
     ones, as many as the gate itself puts there when it judges every memory of the store. Spaces that were not in the fit have weights
-    by hand. `weights` are not used: these belong to the fit.
+    by hand.
 
     Returns:
         (memory id, order), best first; ties are broken by memory id.
     """
-    del weights
     fitted = shipped_fusion_weights()
     total: dict[str, float] = {}
     base = 0.0
@@ -145,15 +104,6 @@ def shipped_fusion_weights() -> Mapping[str, float]:
     return load_fitted("fusion", dict[str, float], values_of)
 
 
-FUSIONS: dict[str, Fuse] = {
-    "rrf": reciprocal_rank,
-    "rrf_equal": rrf_equal,
-    "weighted": weighted_sum,
-    "convex": convex_min_max,
-    "fitted": fitted_order,
-}
-
-
 def truncate_fused(
     fused: tuple[tuple[str, float], ...],
     rankings: Sequence[Ranking],
@@ -178,11 +128,11 @@ def truncate_fused(
 
 def fuse(state: RecallState) -> Outcome[RecallState]:
     """One order over all rankings, cut to the short list."""
-    settings, rankings = state.settings, state.rankings
+    preset, rankings = state.preset, state.rankings
     order = truncate_fused(
-        FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS),
+        preset.fuse(rankings),
         rankings,
-        settings.shortlist,
+        preset.shortlist_at(state.query.surface),
         held=state.context.window,
     )
     return Outcome(kept=state.changed(order=order))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from tacit.config.settings import Thresholds
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import PINNED, Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
@@ -23,12 +22,15 @@ _IN_CONTEXT = (Surface.START, Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
 
 def guard(state: RecallState) -> Outcome[RecallState]:
     """The candidates that may and should be handed over, in the order given."""
+    preset, asked_for = state.preset, state.query.surface is Surface.ON_DEMAND
     done = admit(
-        state.reached or (),
+        state.reached if state.reached is not None else state.scored or (),
         query=state.query,
         kinds=state.kinds,
-        thresholds=state.settings.thresholds,
-        ages_out=state.score.ages_out,
+        threshold=state.threshold,
+        enabled=() if asked_for else state.settings.kinds,
+        is_enabled=preset.enabled,
+        ages_out=preset.ages_out,
     )
     return Outcome(kept=state.changed(passed=done.kept), drops=(*state.withheld, *done.drops))
 
@@ -38,16 +40,31 @@ def admit(
     *,
     query: Query,
     kinds: KindRegistry,
-    thresholds: Thresholds,
+    threshold: float,
+    enabled: Collection[str] = (),
+    is_enabled: Callable[[str, Collection[str]], bool] = lambda kind, enabled: kind in enabled,
     ages_out: bool = True,
 ) -> Outcome[tuple[Candidate, ...]]:
-    """Keep candidates that may and should be handed over, in the order given; without `ages_out` whatever their age."""
+    """Keep candidates that may and should be handed over, in the order given.
+
+    Args:
+        candidates: with their relevance.
+        query: what is asked.
+        kinds: the kinds.
+        threshold: least relevance.
+        enabled: names of the kinds that come unasked; () = all.
+        is_enabled: whether a kind is one of them.
+        ages_out: whether an episodic memory that is too old for its kind stays away.
+    """
     kept: list[Candidate] = []
     drops: list[Drop] = []
-    threshold = thresholds.of(query.surface.value)
     if query.surface is Surface.PROMPT and query.situation.nothing_coming:
         return Outcome(kept=(), drops=(Drop(memory_id="", why=DropReason(cause=DropCause.NOTHING_COMING)),))
     for candidate in candidates:
+        if enabled and PINNED not in candidate.reasons and not is_enabled(candidate.memory.kind, enabled):
+            off = DropReason(cause=DropCause.KIND_OFF, detail=candidate.memory.kind)
+            drops.append(Drop(memory_id=candidate.memory.id, why=off))
+            continue
         reason = _objection(candidate, query=query, kinds=kinds, threshold=threshold, ages_out=ages_out)
         if reason:
             drops.append(Drop(memory_id=candidate.memory.id, why=reason))
@@ -59,7 +76,7 @@ def admit(
 def may_start(candidate: Candidate, state: RecallState) -> bool:
     """Whether a start block may hold the memory, whatever its need."""
     query, sure = replace(state.query, surface=Surface.START), candidate.judged(1.0, ())
-    return not _objection(sure, query=query, kinds=state.kinds, threshold=0.0, ages_out=state.score.ages_out)
+    return not _objection(sure, query=query, kinds=state.kinds, threshold=0.0, ages_out=state.preset.ages_out)
 
 
 def _objection(

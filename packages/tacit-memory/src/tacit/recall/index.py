@@ -25,7 +25,6 @@ from tacit.ports.store import MemoryFilter
 from tacit.reading.headline import MAX_CHARS, is_whole
 from tacit.recall.budget import leaders_first
 from tacit.recall.dedupe import dedupe
-from tacit.recall.fuse import FUSE_WEIGHTS, FUSIONS
 from tacit.recall.guard import may_start
 from tacit.recall.render import OTHER_TOPIC, headline, index_line, index_lines
 from tacit.recall.spaces.recent import freshness
@@ -71,7 +70,7 @@ def index(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     """Add to the pack an index of what it leaves out, where the settings want one."""
     pack, query = state.pack, state.query
     # A budget that the caller named is kept.
-    if pack is None or not (state.settings.budgets.index and query.own_budget and query.budget_tokens):
+    if pack is None or not (query.own_budget and query.budget_tokens):
         return Outcome(kept=state)
     told = state.context.told
     if query.surface is Surface.SUBAGENT:
@@ -112,9 +111,9 @@ def _beside(
 
 def _suited(tools: Tools, state: RecallState) -> tuple[Candidate, ...]:
     """What may stand in a start block and is not in context, in the order in which it matches the task."""
-    settings, query, z = state.settings, state.query, make_similarity_z(state.rankings)
+    query, z = state.query, make_similarity_z(state.rankings)
     measured = any(ranking.space == "semantic" for ranking in state.rankings)
-    order = FUSIONS[settings.fuse](state.rankings, FUSE_WEIGHTS)[:MOST_SUITED]
+    order = state.preset.fuse(state.rankings)[:MOST_SUITED]
     ids = [memory_id for memory_id, _ in order if not measured or z(memory_id) >= SUITS]
     found = {memory.id: memory for memory in tools.store.get(ids, scope=query.scope)}
     return _listable(state, [found[memory_id] for memory_id in ids if memory_id in found])

@@ -18,21 +18,20 @@ from tacit.model.query import Query
 from tacit.model.session import Armed
 from tacit.model.trace import Drop, Loss
 from tacit.reading.unread import unread_language
-from tacit.recall.on_demand import WEIGHED
 from tacit.recall.spaces import SPACES, semantic
-from tacit.recall.stage import ARMED_SURFACES, LAST_SESSION, Outcome, RecallState, Tools
+from tacit.recall.stage import LAST_SESSION, Outcome, RecallState, Tools
 
 Scores = tuple[tuple[str, float], ...]
 
 
-def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """The memories of the short list with what the spaces read for them.
+def load(tools: Tools, state: RecallState, *, armed_too: bool = False) -> Outcome[RecallState]:
+    """The memories of the short list with what the spaces read for them; `armed_too` = with those that a model in the pause named.
 
     What whoever asks may not see is taken out here, so that no later stage, model or trace reads it.
     """
     query = state.query
     ranked_ids = [memory_id for memory_id, _ in state.order]
-    armed = state.context.armed if state.score.gated and query.surface in ARMED_SURFACES else None
+    armed = state.context.armed if armed_too else None
     named_ids = (
         *(state.judged or ()),
         *(armed_memory.memory_id for armed_memory in (armed.memories if armed else ())),
@@ -107,11 +106,10 @@ def _still_armed(armed: Armed, memories: Mapping[str, Memory]) -> dict[str, floa
     return holding
 
 
-def measure(state: RecallState) -> Outcome[RecallState]:
-    """Candidates with the scores of every space, in the fused order."""
+def measure(state: RecallState, *, weighed: Collection[str] = ()) -> Outcome[RecallState]:
+    """Candidates with the scores of every space, in the fused order; the spaces `weighed` were asked of every memory before."""
     z, domain_similarity = semantic.standardize(state.rankings, state.reference)
     shortlist = state.shortlist or Shortlist(memories=())
-    weighed = WEIGHED if state.source == "answer" and state.score.by_match else ()
     shortlist = _without_vectors_of(state.unread_ids, shortlist)
     measured = measure_spaces(state.query, shortlist, spaces=state.spaces, kinds=state.kinds, weighed=weighed)
     candidates = tuple(

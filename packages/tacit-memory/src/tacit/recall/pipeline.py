@@ -1,7 +1,7 @@
-"""The read path in one sentence: signal -> query -> retrieve -> fuse -> score -> guard -> dedupe -> budget -> render -> deliver.
+"""Runs a recall: signal -> query -> retrieve -> fuse -> score -> guard -> dedupe -> budget -> render -> deliver.
 
-In: a query and what the session holds. Out: a block and its trace. Steps that are bound to tools are probes, which read the
-store, a model or a file; all others are pure.
+In: a query and what the session holds. Out: a block and its trace. What happens on a surface stands in the pipeline of the preset
+(`recall/pipelines`, `presets/<name>`); this module carries it out and notes what each step kept, dropped and took.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from tacit.config.settings import RecallSettings
 from tacit.model.kinds import KindRegistry
@@ -24,33 +24,16 @@ from tacit.reading.entities import find_entities
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.match import shipped_match
 from tacit.reading.situation import asks_about_past, read_situation
-from tacit.recall import on_demand
-from tacit.recall.answer_cut import cut_answer, order_answer
-from tacit.recall.ask_model import ask_judge
-from tacit.recall.budget import budget
-from tacit.recall.dedupe import drop_known, find_pairs
-from tacit.recall.deliver import deliver, render, trace_of
-from tacit.recall.freshness import FreshnessProbe, mark_unheard
-from tacit.recall.fuse import fuse
-from tacit.recall.guard import guard
-from tacit.recall.index import index
-from tacit.recall.measure import load, measure
+from tacit.recall.deliver import trace_of
+from tacit.recall.freshness import FreshnessProbe
 from tacit.recall.need import NeedModel
-from tacit.recall.presets import LAYOUTS, SCORES, START_POOLS
-from tacit.recall.presets.ambient import add_pinned
-from tacit.recall.presets.multispace.probe import read_sections
+from tacit.recall.pipelines.start import StartPools
 from tacit.recall.render import renderer
-from tacit.recall.retrieve import ask, embed, find_nothing, require_vector, spaces_at
-from tacit.recall.score import judge
 from tacit.recall.score.armed import ArmedWeights
-from tacit.recall.score.floors import floors, of_enabled_kinds
-from tacit.recall.score.gate import Gate, cover, shipped_gate
-from tacit.recall.score.names import find_shared_names
+from tacit.recall.score.gate import Gate, shipped_gate
 from tacit.recall.score.prompt_transform import PromptTransform, load_prompt_transform
-from tacit.recall.second_stage import read_again
-from tacit.recall.stage import Context, Delivered, RecallState, Source, Stages, Tools, run_stages
+from tacit.recall.stage import Context, Delivered, Kit, Preset, RecallState, Tools
 from tacit.recall.stage_log import StageLog
-from tacit.recall.start_pool import StartPools, keep_changes
 
 _LOG = logging.getLogger(__name__)
 CHARS_PER_TOKEN = 4
@@ -59,7 +42,7 @@ KEPT_LINES = 8192
 
 
 class RecallPipeline:
-    """Runs the ten stages over one store. What it remembers only saves time; safe to use from several threads."""
+    """Runs recalls over one store. What it remembers only saves time; safe to use from several threads."""
 
     def __init__(
         self,
@@ -75,50 +58,15 @@ class RecallPipeline:
         self.tools = tools
         self._kinds = kinds
         self._count = lru_cache(maxsize=KEPT_LINES)(surely(tokens))
-        self._prompt_transform = prompt_transform or load_prompt_transform()
-        self.start_pools = pool = StartPools(store=tools.store, kinds=kinds, need=need)
-
-        list_found: Stages = (
-            ("fuse", partial(read_sections, tools)),
-            ("fuse", partial(load, tools)),
-            ("fuse", measure),
-            ("fuse", partial(cover, tools)),
-        )
-        # Both may wait for a server: before the search, which holds one transaction.
-        self._ask_models: Stages = (("retrieve", ask_judge), ("retrieve", partial(embed, tools)))
-        self._find: dict[Source, Stages] = {
-            "search": (
-                ("retrieve", partial(ask, tools)),
-                ("retrieve", require_vector),
-                ("fuse", fuse),
-                *list_found,
-            ),
-            "answer": (
-                ("retrieve", partial(on_demand.ask_wide, tools)),
-                ("fuse", partial(on_demand.weigh, tools)),
-                *list_found,
-            ),
-            "pool": (("retrieve", pool.read), ("fuse", pool.order)),
-            "nothing": (("retrieve", find_nothing),),
-        }
-        self._choose: Stages = (
-            ("score", partial(judge, gate or shipped_gate(), weights=armed)),
-            ("score", order_answer),
-            ("score", FreshnessProbe().stage),
-            ("score", partial(mark_unheard, tools)),
-            ("score", partial(find_shared_names, tools)),
-            ("score", floors),
-            ("score", partial(read_again, tools)),
-            ("guard", guard),
-            ("guard", cut_answer),
-            ("guard", partial(add_pinned, tools)),
-            ("dedupe", keep_changes),
-            ("dedupe", drop_known),
-            ("dedupe", partial(find_pairs, tools)),
-            ("budget", budget),
-            ("budget", partial(index, tools)),
-            ("render", render),
-            ("deliver", deliver),
+        self.start_pools = StartPools(store=tools.store, kinds=kinds, need=need)
+        transform = prompt_transform or load_prompt_transform()
+        self._kit = Kit(
+            tools=tools,
+            gate=gate or shipped_gate(),
+            armed=armed,
+            pools=self.start_pools,
+            files=FreshnessProbe(),
+            reference=transform if transform.speaks_of(tools.embedder.identity) else None,
         )
 
     def warm(self) -> None:
@@ -128,65 +76,71 @@ class RecallPipeline:
             "warm up, then fix the bug in src/warm.py and run the tests", previous_end="Shall I begin?"
         )
 
-    def read_question(self, text: str, settings: RecallSettings) -> Situation:
+    def read_question(self, text: str, settings: RecallSettings, preset: Preset) -> Situation:
         """The situation of a question: only its languages where nothing of an answer looks at what is about to happen."""
         if not text.strip():
             return Situation()
-        if not SCORES[settings.score].by_match or "intent" in spaces_at(settings, Surface.ON_DEMAND):
+        if not preset.by_match or "intent" in preset.spaces_at(Surface.ON_DEMAND, settings.spaces):
             return read_situation(text)
         files = (entity.key for entity in find_entities(text) if entity.kind == "file")
         return Situation(languages=tuple(dict.fromkeys((*languages_in(text), *languages_of(files)))))
 
     def run(
-        self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str
+        self, query: Query, *, preset: Preset, settings: RecallSettings, context: Context, trace_id: str
     ) -> tuple[Delivered, Trace]:
         """Answer `query`: the block (empty = silence), what it holds, and the trace."""
-        state, log = self.follow(query, settings=settings, context=context)
+        state, log = self.follow(query, preset=preset, settings=settings, context=context)
         assert state.delivered is not None
         return state.delivered, trace_of(state, log, trace_id)
 
     def follow(
-        self, query: Query, *, settings: RecallSettings, context: Context
+        self, query: Query, *, preset: Preset, settings: RecallSettings, context: Context
     ) -> tuple[RecallState, StageLog]:
-        """The state after the last stage, and what each stage kept and dropped."""
+        """The state after the last step, and what each stage kept and dropped."""
+        surface = query.surface
         log = context.log or StageLog()
-        log.begin(query.surface.value, facts=context.facts)
-        state = self._begin(query, settings, context)
-        state = run_stages(self._ask_models, state, log)
-        with self._transaction(state):
-            state = run_stages(self._find[state.source], state, log)
-        return run_stages(self._choose, state, log), log
-
-    def _begin(self, query: Query, settings: RecallSettings, context: Context) -> RecallState:
-        """The state before the first stage: the settings as the surface wants them, and the parts that they name."""
-        score, layout = SCORES[settings.score], LAYOUTS[settings.render].at(query.surface)
-        settings = score.adapt(settings, query.surface)
-        query = score.ask(of_enabled_kinds(query, settings), settings, self._kinds)
-        if query.surface is Surface.ON_DEMAND and asks_about_past(query.text):
+        log.begin(surface.value, facts=context.facts)
+        settings = preset.adapt(settings, surface)
+        if surface is not Surface.ON_DEMAND and query.kinds is None:
+            # Kinds that are not handed over unasked must not take the places of others in the search.
+            query = replace(query, kinds=settings.kinds or None)
+        query = preset.ask(query, settings, self._kinds)
+        if surface is Surface.ON_DEMAND and asks_about_past(query.text):
             query = replace(query, about_past=True)
-        gated = score.gated and query.surface is Surface.PROMPT
-        transform_fits = gated and self._prompt_transform.speaks_of(self.tools.embedder.identity)
-        return RecallState(
+        layout = preset.layout.at(surface)
+        state = RecallState(
             query=query,
             settings=settings,
             context=context,
             kinds=self._kinds,
+            preset=preset,
             count=self._count,
-            score=score,
             layout=layout,
             render=context.render or renderer(self._kinds, str, layout),
-            start_pool=START_POOLS[settings.start_pool],
-            spaces=spaces_at(settings, query.surface),
-            reference=self._prompt_transform if transform_fits else None,
+            spaces=preset.spaces_at(surface, settings.spaces),
         )
-
-    def _transaction(self, state: RecallState) -> AbstractContextManager[None]:
-        """One transaction for the whole search, unless something is embedded on the way, which none may wait for."""
-        rewords = state.query.surface is Surface.ON_DEMAND and on_demand.has_heading(state.query.text)
-        searches = state.source in ("search", "answer")
-        if not searches or rewords or state.settings.sections:
-            return nullcontext()
-        return self.tools.store.at_once()
+        pipeline = preset.pipelines[surface](self._kit, state)
+        steps = (*pipeline.ask, *pipeline.find, *pipeline.choose)
+        first_read = len(pipeline.ask)
+        last_read = first_read + len(pipeline.find) - 1
+        with ExitStack() as moment:
+            for number, (stage, step) in enumerate(steps):
+                if number == first_read and pipeline.at_once:
+                    moment.enter_context(self.tools.store.at_once())
+                done = step(state)
+                if number == last_read:
+                    moment.close()
+                state = done.kept
+                # Of the steps of one stage the last one says what it kept.
+                last = number + 1 == len(steps) or steps[number + 1][0] != stage
+                log.note(
+                    stage,
+                    kept=state.kept if last else (),
+                    drops=done.drops,
+                    facts=done.facts,
+                    losses=done.losses,
+                )
+        return state, log
 
 
 def surely(tokens: TokenCounter) -> Callable[[str], int]:

@@ -40,6 +40,12 @@ SHORT_PROMPT_WORDS = 6
 PROPOSAL_CHARS = 400
 
 
+_TASK_OF_PARENT: dict[str, str] = {
+    "feature": "coding", "refactor": "coding", "test": "coding", "fix": "debugging", "docs": "documentation",
+}  # fmt: skip
+_ARCHITECTURE = frozenset({"plan_or_spec"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryParts:
     """The words of a signal before they become a query."""
@@ -136,6 +142,28 @@ def with_situation(scope: ScopeFilter, situation: Situation, *, task: str = "") 
             if task
         ]
     return ScopeFilter.of(*scope.scopes, *more) if more else scope
+
+
+def task_of(query: Query) -> str:
+    """The task: the one that the scope names, else that of what is about to happen, else empty.
+
+    Every task edits code or answers something: what else is at least half as likely says which one it is.
+    """
+    scope_task = next((scope.task for scope in query.scope.scopes if scope.task), "")
+    actions = query.situation.actions
+    if scope_task or not actions:
+        return scope_task
+    likely = [action for action, chance in actions if chance >= actions[0][1] / 2]
+    tasks = [(action, _task_of_action(action)) for action in likely]
+    return next((task for action, task in tasks if task and action != "edit_code"), "") or next(
+        (task for _, task in tasks if task), ""
+    )
+
+
+def _task_of_action(action: str) -> str:
+    if action in _ARCHITECTURE:
+        return "architecture"
+    return _TASK_OF_PARENT.get(ACTION_PARENTS.get(action, ""), "")
 
 
 def _moment_keys(signal: Signal, *, offer: str) -> tuple[Entity, ...]:

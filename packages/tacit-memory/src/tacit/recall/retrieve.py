@@ -11,12 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
-from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
-from tacit.model.evidence import Hit, Ranking
+from tacit.model.evidence import CosineReference, Hit, Ranking
 from tacit.model.ids import newest_id_first
 from tacit.model.note import Note, NoteCause
-from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder, Vectors
@@ -36,15 +34,6 @@ MAX_UNCONFIRMED_COMPARED = 12
 NOT_IN_TIME = "no vector came in time"
 LEFT_FOR_SEARCH = 0.25
 """Share of the time left that waiting for a remote model leaves to the search."""
-
-
-def spaces_at(settings: RecallSettings, surface: Surface) -> tuple[str, ...]:
-    """The spaces that are asked on `surface`: of `spaces` those for prompts, a list of its own when somebody asks, else all."""
-    if surface is Surface.PROMPT and settings.spaces_prompt:
-        return tuple(name for name in settings.spaces if name in settings.spaces_prompt)
-    if surface is Surface.ON_DEMAND and settings.spaces_on_demand:
-        return settings.spaces_on_demand
-    return settings.spaces
 
 
 def embed_query(
@@ -93,18 +82,17 @@ def embed_in_time(
         pending.cancel()
 
 
-def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """The query's vector, and on demand the memories that wait for confirmation: what must be embedded before the search.
+def embed(
+    tools: Tools, state: RecallState, *, reference: CosineReference | None = None
+) -> Outcome[RecallState]:
+    """The language of the query where the embedder does not read it, else its vector where a space needs one.
 
-    Where the fitted gate judges, the vector is transformed as it was fitted (`state.reference`).
+    With `reference` the vector is transformed as the gate was fitted.
     """
     query = state.query
     embedded: Outcome[Vectors | None] = Outcome(kept=None)
-    searches = state.source in ("search", "answer")
-    unread = unread_language(tools.embedder, query.text) if searches else ""
-    if unread:
-        state = state.changed(unread=unread)
-    if searches and not unread and any(SPACES[name].embeds for name in state.spaces):
+    unread = unread_language(tools.embedder, query.text)
+    if not unread and any(SPACES[name].embeds for name in state.spaces):
         embedded = embed_query(
             query.text,
             embedder=tools.embedder,
@@ -113,37 +101,37 @@ def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         )
     error = next((loss.detail or NOT_IN_TIME for loss in embedded.losses), "")
     vector = embedded.kept
-    if vector is not None and state.reference is not None:
-        vector = state.reference.transform(vector)
-    state = state.changed(vector=vector, embedding_error=error)
-    if query.surface is Surface.ON_DEMAND:
-        rankings = (rank_unconfirmed(query, store=tools.store, embedder=tools.embedder),)
-        state = state.changed(
-            rankings=(*rankings, rank_ended(tools, state)) if query.about_past else rankings
-        )
+    if vector is not None and reference is not None:
+        vector = reference.transform(vector)
     facts = (Note(cause=NoteCause.NOT_READ, detail=unread),) if unread else ()
-    return Outcome(kept=state, losses=embedded.losses, facts=facts)
+    return Outcome(
+        kept=state.changed(vector=vector, embedding_error=error, reference=reference, unread=unread),
+        losses=embedded.losses,
+        facts=facts,
+    )
 
 
-def require_vector(state: RecallState) -> Outcome[RecallState]:
-    """Nothing changes, unless a prompt could not be embedded where the settings require it.
-
-    Raises:
-        ProviderError: then.
-    """
-    required = state.settings.embedding_required and state.query.surface is Surface.PROMPT
-    if state.embedding_error and required:
-        raise ProviderError(state.embedding_error)
-    return Outcome(kept=state)
+def rank_waiting_and_ended(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """Rankings of the memories that wait for confirmation, and for a question about the past of those that hold no more."""
+    query = state.query
+    rankings = (rank_unconfirmed(query, store=tools.store, embedder=tools.embedder),)
+    return Outcome(
+        kept=state.changed(rankings=(*rankings, rank_ended(tools, state)) if query.about_past else rankings)
+    )
 
 
 def find_nothing(state: RecallState) -> Outcome[RecallState]:
     """No candidates: the agent will do nothing after this prompt."""
-    return Outcome(kept=state.changed(found=()), facts=(Note(cause=NoteCause.NOTHING_ASKED),))
+    return Outcome(kept=state.changed(found=(), scored=()), facts=(Note(cause=NoteCause.NOTHING_ASKED),))
 
 
 def ask(
-    tools: Tools, state: RecallState, *, wide: int = 0, besides: Collection[str] = ()
+    tools: Tools,
+    state: RecallState,
+    *,
+    wide: int = 0,
+    besides: Collection[str] = (),
+    by_moment: bool = False,
 ) -> Outcome[RecallState]:
     """Every space that can retrieve, and that has what it needs for it, within the time that is left.
 
@@ -153,6 +141,7 @@ def ask(
         wide: how many memories a space proposes, if that is more, whose ranking is all it knows of a memory; the others
             measure what is listed, and more hits of theirs would only cost time.
         besides: spaces that are not asked here.
+        by_moment: whether the rules are looked up that name the moment of a call.
     """
     query, limit = state.query, state.settings.candidates_per_space
     search, remaining_ms = tools.store.search, state.context.remaining_ms
@@ -160,7 +149,7 @@ def ask(
     by_space: dict[str, Ranking] = {}
     if query.error_signature:
         by_space["error"] = search.error(query.error_signature, scope=query.scope, limit=max(limit, wide))
-    if state.score.gated and query.surface is Surface.ACTION and query.moments:
+    if by_moment and query.moments:
         moment_ranking = search.entity(query.moments, scope=query.scope, limit=max(limit, wide))
         by_space["moment"] = replace(moment_ranking, space="moment")
     names = state.spaces

@@ -1,4 +1,4 @@
-"""Ask the user's own second-stage models, one text at a time, as long as there is time.
+"""Ask the user's own second-stage model, one text at a time, as long as there is time.
 
 In: candidates or memories, a model, the time that is left. Out: those that the model lets through; scores by memory. A model
 that is being loaded, or broken, or too slow is named in the losses and changes nothing: without it nothing is missing. A
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 
-from tacit.config.settings import RerankerSettings
 from tacit.errors import ProviderError
 from tacit.model.evidence import PINNED, Candidate
 from tacit.model.memory import Memory
@@ -20,6 +19,8 @@ from tacit.ports.models import Reranker
 from tacit.recall.stage import Outcome, RecallState, Tools
 
 ASKED_CHARS = 1000
+CANDIDATES = 8
+"""So many are read at most; each is a forward pass."""
 Scores = dict[str, float]
 
 
@@ -27,8 +28,8 @@ def rerank(
     query: Query,
     candidates: Sequence[Candidate],
     *,
-    model: Reranker | None,
-    settings: RerankerSettings,
+    model: Reranker,
+    least: float,
     threshold: float,
     remaining_ms: Callable[[], float],
 ) -> Outcome[tuple[Candidate, ...]]:
@@ -37,25 +38,23 @@ def rerank(
     Args:
         query: its words are read with each memory.
         candidates: scored.
-        model: reads; None = there is none, and everything is kept.
-        settings: how many it reads and what they must reach.
+        model: reads the most relevant `CANDIDATES` of them.
+        least: probability that they must reach.
         threshold: least relevance of the surface: nobody reads what stays away anyhow.
         remaining_ms: milliseconds left until the deadline.
     """
-    if model is None or not query.text.strip():
+    if not query.text.strip():
         return Outcome(kept=tuple(candidates))
     due = sorted(
         (c for c in candidates if c.relevance >= threshold and PINNED not in c.reasons),
         key=lambda c: (-c.relevance, c.memory.newest_first),
-    )[: settings.candidates]
+    )[:CANDIDATES]
     scored = _scores(query, (c.memory for c in due), model, remaining_ms, total=len(due))
-    low = {name: value for name, value in scored.kept.items() if value < settings.least}
+    low = {name: value for name, value in scored.kept.items() if value < least}
     drops = tuple(
         Drop(
             memory_id=name,
-            why=DropReason(
-                cause=DropCause.SECOND_STAGE, value=value, bound=settings.least, detail=model.name
-            ),
+            why=DropReason(cause=DropCause.SECOND_STAGE, value=value, bound=least, detail=model.name),
         )
         for name, value in low.items()
     )
@@ -64,14 +63,13 @@ def rerank(
 
 
 def read_again(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """What the user's own second-stage model lets through; a start pack is not asked about."""
-    if state.from_pool:
-        return Outcome(kept=state)
+    """What the user's own second-stage model lets through."""
+    assert tools.reranker is not None
     done = rerank(
         state.query,
-        state.reached or (),
+        state.reached if state.reached is not None else state.scored or (),
         model=tools.reranker,
-        settings=state.settings.reranker,
+        least=state.settings.reranker.least,
         threshold=state.threshold,
         remaining_ms=state.context.remaining_ms,
     )

@@ -1,4 +1,4 @@
-"""Stage 1: does this signal ask for anything at all? In: signal, session, settings. Out: a surface, or silence. Pure."""
+"""Stage 1: does this signal ask for anything at all? In: signal, session, settings, preset. Out: a surface, or silence. Pure."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ from tacit.model.signal import (
 from tacit.model.trace import NotAsked, SilenceCause, SilenceReason
 from tacit.reading.moments.acts import acts_of_tool
 from tacit.reading.prompts import machine_made
+from tacit.recall.stage import Preset
 from tacit.session.holdout import held_out
 
 LEAN_ITEMS = 2
 """Memories that a subagent gets with the policy `lean`."""
 
 
-def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | SilenceReason:
+def surface_for(
+    signal: Signal, state: SessionState, settings: RecallSettings, preset: Preset
+) -> Surface | SilenceReason:
     """Name the surface that `signal` asks for, or say why it gets silence."""
     if not settings.enabled:
         return SilenceReason(cause=SilenceCause.OFF)
@@ -40,8 +43,8 @@ def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -
         return SilenceReason(cause=SilenceCause.COMPARISON)
     if isinstance(signal, SubagentStarted) and policy_of(settings, signal.agent_type) == "none":
         return SilenceReason(cause=SilenceCause.OFF)
-    surface = _surface(signal, state, settings)
-    if not isinstance(surface, SilenceReason) and is_off(surface, settings):
+    surface = _surface(signal, state, settings, preset)
+    if not isinstance(surface, SilenceReason) and is_off(surface, settings, preset):
         return SilenceReason(cause=SilenceCause.OFF_IN_PRESET, detail=surface.value)
     return surface
 
@@ -75,23 +78,25 @@ def settings_for(
     )
 
 
-def is_off(surface: Surface, settings: RecallSettings) -> bool:
+def is_off(surface: Surface, settings: RecallSettings, preset: Preset) -> bool:
     """Whether the settings give `surface` no tokens.
 
     A block that is rebuilt for every call holds the start's sections at each of these surfaces.
     """
     budget_tokens = int(getattr(settings.budgets, surface.value, 0))
-    if settings.placement == "system_every_call" and surface in (Surface.PROMPT, Surface.COMPACTION):
+    if preset.every_call and surface in (Surface.PROMPT, Surface.COMPACTION):
         budget_tokens = max(budget_tokens, settings.budgets.start)
     return budget_tokens <= 0
 
 
-def _surface(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | SilenceReason:
+def _surface(
+    signal: Signal, state: SessionState, settings: RecallSettings, preset: Preset
+) -> Surface | SilenceReason:
     match signal:
         case SessionStarted():
             return Surface.COMPACTION if signal.source == "compact" else Surface.START
         case PromptSubmitted():
-            return _prompt(signal, state, settings)
+            return _prompt(signal, state, settings, preset)
         case ToolStarting() | ToolFinished():
             return _tool(signal)
         case ToolFailed():
@@ -109,7 +114,7 @@ def _surface(signal: Signal, state: SessionState, settings: RecallSettings) -> S
 
 
 def _prompt(
-    signal: PromptSubmitted, state: SessionState, settings: RecallSettings
+    signal: PromptSubmitted, state: SessionState, settings: RecallSettings, preset: Preset
 ) -> Surface | SilenceReason:
     if signal.machine or machine_made(signal.text):
         return _not_asked(NotAsked.MACHINE_PROMPT)
@@ -117,16 +122,8 @@ def _prompt(
         return _not_asked(NotAsked.EMPTY_PROMPT)
     if settings.opt_out_token in signal.text:
         return SilenceReason(cause=SilenceCause.OPTED_OUT, detail=settings.opt_out_token)
-    if len(signal.text.strip()) < settings.min_prompt_chars:
-        return _not_asked(NotAsked.SHORT_PROMPT, bound=settings.min_prompt_chars)
-    if settings.max_session_memories and memories_for_prompts(state) > settings.max_session_memories:
-        return SilenceReason(cause=SilenceCause.CONTEXT_FULL, bound=settings.max_session_memories)
-    return Surface.PROMPT
-
-
-def memories_for_prompts(state: SessionState) -> int:
-    """How many different memories prompts of this epoch were given; a start pack, however large, is not counted."""
-    return len({e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is Surface.PROMPT})
+    silence = preset.why_silent(signal, state, settings) if preset.why_silent is not None else None
+    return silence or Surface.PROMPT
 
 
 def _tool(signal: ToolStarting | ToolFinished) -> Surface | SilenceReason:
@@ -138,5 +135,5 @@ def _tool(signal: ToolStarting | ToolFinished) -> Surface | SilenceReason:
     return Surface.ACTION
 
 
-def _not_asked(not_asked: NotAsked, *, bound: float | None = None, detail: str = "") -> SilenceReason:
-    return SilenceReason(cause=SilenceCause.NOT_ASKED, not_asked=not_asked, bound=bound, detail=detail)
+def _not_asked(not_asked: NotAsked, *, detail: str = "") -> SilenceReason:
+    return SilenceReason(cause=SilenceCause.NOT_ASKED, not_asked=not_asked, detail=detail)

@@ -1,31 +1,38 @@
-"""What the stages of the read path share: their one signature, the state they hand on, and what a preset may bring.
+"""What the steps of the read path share: their one signature, the state they hand on, and what a preset brings.
 
-A stage is a function from a `RecallState` to an `Outcome` that holds the next one. Those that read a store, a model or a
-file are probes: they are bound to their tools when the pipeline is built. All others are pure. Decides nothing.
+A step is a function from a `RecallState` to an `Outcome` that holds the next one. Those that read a store, a model or a
+file are bound to their tools by the pipeline that lists them. All others are pure. Decides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate, CosineReference, Ranking, Shortlist
-from tacit.model.kinds import DIGEST, Kind, KindRegistry
+from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory, Relation
 from tacit.model.note import Note
 from tacit.model.pack import Block, Pack, PackItem, Pair, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import Armed, SessionState
+from tacit.model.signal import PromptSubmitted
 from tacit.model.trace import Decider, Drop, DropReason, Loss, SilenceReason
 from tacit.ports.models import Embedder, Reranker, Vectors
 from tacit.ports.store import SearchableStore
 from tacit.recall.stage_log import StageLog
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import why_hidden
+
+if TYPE_CHECKING:
+    from tacit.recall.freshness import FreshnessProbe
+    from tacit.recall.pipelines.start import StartPools
+    from tacit.recall.score.armed import ArmedWeights
+    from tacit.recall.score.gate import Gate
 
 T = TypeVar("T")
 MOMENT = "its moment"
@@ -40,8 +47,6 @@ START_SURFACES = (Surface.START, Surface.COMPACTION)
 ARMED_SURFACES = (Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
 """Surfaces that what a model in the pause named is evidence for."""
 
-Source = Literal["search", "answer", "pool", "nothing"]
-"""A search for a prompt or a tool call; a wide one for a question; the pool of start packs; or no look at all."""
 Clean = Callable[[str], str]
 Candidates = tuple[Candidate, ...]
 
@@ -92,7 +97,6 @@ class Context:
         fits: whether a block with this text is within every cap of the host; some hosts count bytes.
         remaining_ms: milliseconds left until the deadline.
         turn, epoch: of the session, for the trace.
-        preset: name of the preset, for the trace.
         render: from pack to text; the default block unless a preset brings its own.
         facts: how the query was read.
         log: the stages before this one, with the time since the signal arrived; None = the time starts here.
@@ -118,7 +122,6 @@ class Context:
     remaining_ms: Callable[[], float] = field(default=lambda: 1e9)
     turn: int = 0
     epoch: int = 0
-    preset: str = "focused"
     render: Callable[[Pack], str] | None = None
     facts: tuple[Note, ...] = ()
     log: StageLog | None = None
@@ -168,12 +171,10 @@ class RecallState:
     """One recall while it runs. Every stage adds what it made; None = that stage has not run.
 
     Attributes:
-        query, settings, context, kinds: given.
+        query, settings, context, kinds, preset: given.
         count: tokens of a line of text.
-        score: how relevance is judged.
         layout: how the block is written and packed; `render` writes a pack.
         reference: what the cosines of a prompt usually are; None where no fitted gate asks for it.
-        start_pool: the design of start packs.
         spaces: names of the spaces that are asked.
         vector: of the query's words, shape (dimensions,); None where nothing was embedded.
         embedding_error: what the embedder said where it failed, or that it came too late.
@@ -196,7 +197,7 @@ class RecallState:
         found: candidates with their evidence.
         scored: the same with relevance, best first.
         named: of these, those that share a rare name with the prompt, by id, and the name.
-        reached: of these, those that reach the floors and that a second-stage model kept.
+        reached: of these, those that reach the floors of the preset and that a second-stage model kept; None = all.
         passed: of these, those that the guard let through.
         fresh: of these, those that the context does not hold.
         pairs: of these, pairs that may not both hold.
@@ -210,11 +211,10 @@ class RecallState:
     settings: RecallSettings
     context: Context
     kinds: KindRegistry
+    preset: Preset
     count: Callable[[str], int]
-    score: Score
     layout: Layout
     render: Callable[[Pack], str]
-    start_pool: StartPoolDesign
     spaces: tuple[str, ...] = ()
     vector: Vectors | None = None
     reference: CosineReference | None = None
@@ -282,19 +282,14 @@ class RecallState:
         return max((ranking.background.total for ranking in self.rankings if ranking.background), default=0)
 
     @property
-    def source(self) -> Source:
-        """Where the candidates come from."""
-        if self.from_pool:
-            return "pool"
-        if self.nothing_coming:
-            return "nothing"
-        answers = self.query.surface is Surface.ON_DEMAND and bool(self.settings.spaces_on_demand)
-        return "answer" if answers else "search"
-
-    @property
     def from_pool(self) -> bool:
         """Whether the candidates come from the start pool, not from a search."""
         return self.query.surface in START_SURFACES
+
+    @property
+    def searched(self) -> bool:
+        """Whether the candidates come from a search for a prompt, a call or a task."""
+        return not (self.from_pool or self.nothing_coming or self.query.surface is Surface.ON_DEMAND)
 
     @property
     def nothing_coming(self) -> bool:
@@ -343,23 +338,9 @@ def newest_digests(memories: Iterable[Memory], *, by_branch: bool = True) -> tup
     return tuple(newest.values())
 
 
-Stage: TypeAlias = "Callable[[RecallState], Outcome[RecallState]]"
-
-
-Stages: TypeAlias = tuple[tuple[str, Stage], ...]
+Step: TypeAlias = "Callable[[RecallState], Outcome[RecallState]]"
+Steps: TypeAlias = tuple[tuple[str, Step], ...]
 """Steps in their order, each with the name of its stage."""
-
-
-def run_stages(stages: Stages, state: RecallState, log: StageLog) -> RecallState:
-    """The state after `stages`; the log gets what each of them kept, dropped and took."""
-    after = (*(name for name, _ in stages[1:]), "")
-    for (name, stage), following in zip(stages, after, strict=True):
-        done = stage(state)
-        state = done.kept
-        # Of the steps of one stage the last one says what it kept.
-        kept = state.kept if name != following else ()
-        log.note(name, kept=kept, drops=done.drops, facts=done.facts, losses=done.losses)
-    return state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,29 +360,45 @@ class Tools:
     reranker: Reranker | None = None
 
 
-Judgment = tuple[float, tuple[str, ...]]
-"""Relevance, and short reasons for the trace."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """What the steps of the pipelines are bound to.
+
+    Attributes:
+        tools: what they read from.
+        gate: judges before a prompt.
+        armed: weights of what a model in the pause named; None = those that ship.
+        pools: of start packs.
+        files: looks at the files that memories speak of.
+        reference: what the cosines of prompts usually are; None where it was fitted with another embedder.
+    """
+
+    tools: Tools
+    gate: Gate
+    armed: ArmedWeights | None
+    pools: StartPools
+    files: FreshnessProbe
+    reference: CosineReference | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """One way to judge relevance.
+class Pipeline:
+    """What happens for one surface, in order.
 
     Attributes:
-        judge: relevance and reasons of one candidate.
-        adapt: the settings as this way wants them on a surface.
-        ask: the query as this way asks it.
-        gated: the fitted gate judges instead, on the surfaces that it covers.
-        by_match: an answer on demand is judged by its match with the question and beside the best one (`recall.answer_cut`).
-        ages_out: an episodic memory that is too old for its kind is left out; else age only lowers its place.
+        ask: steps that may wait for a model or a server.
+        find: steps that read the store; with `at_once` all of them see it as it was at one moment.
+        choose: steps from candidates to a block.
     """
 
-    judge: Callable[[Query, Candidate, Kind, RecallSettings], Judgment]
-    adapt: Callable[[RecallSettings, Surface], RecallSettings] = lambda settings, _surface: settings
-    ask: Callable[[Query, RecallSettings, KindRegistry], Query] = lambda query, _settings, _kinds: query
-    gated: bool = False
-    by_match: bool = False
-    ages_out: bool = True
+    ask: Steps = ()
+    find: Steps
+    choose: Steps
+    at_once: bool = True
+
+
+Judgment = tuple[float, tuple[str, ...]]
+"""Relevance, and short reasons for the trace."""
 
 
 class StartPoolSource(Protocol):
@@ -420,23 +417,25 @@ class StartPoolSource(Protocol):
         ...
 
 
+PipelineMaker: TypeAlias = Callable[[Kit, RecallState], Pipeline]
+"""Lists the steps for one recall; the state is that before the first step."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPoolDesign:
     """One design of the start pool.
 
     Attributes:
-        make: reads the candidates; None = by expected need, which `start_pool` does itself.
+        make: reads the candidates; None = by expected need, which `pipelines.start` does itself.
         keep_ms: how long a pool is used again while the store is unchanged.
-        ranked: its candidates come with their relevance; else the score stage judges them.
         one_digest: whether only the newest digest that may appear on the branch at hand is kept.
-        order: name in `budget.ORDERS` of the order in which its start packs are filled; "" = as the settings say.
+        keyed_by: the settings that it depends on.
     """
 
     make: StartPoolSource | None
     keep_ms: int
-    ranked: bool = True
     one_digest: bool = False
-    order: str = ""
+    keyed_by: Callable[[RecallSettings], Hashable] = lambda _settings: ()
 
 
 class _Line(Protocol):
@@ -510,9 +509,77 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PresetParts:
-    """What the module of a preset adds to the read path: each by the name that the settings use."""
+class Preset:
+    """One complete way to remember. What a user may change stands in the settings, everything else here.
 
-    scores: Mapping[str, Score] = field(default_factory=dict[str, Score])
-    start_pools: Mapping[str, StartPoolDesign] = field(default_factory=dict[str, StartPoolDesign])
-    layouts: Mapping[str, Layout] = field(default_factory=dict[str, Layout])
+    Attributes:
+        name: as in the settings.
+        pipelines: by surface, what makes its pipeline.
+        layout: how a block looks.
+        start_pool: the design of start packs.
+        fuse: makes one order of the rankings of the spaces.
+        spaces_prompt: which of the spaces search before a prompt; () = all.
+        spaces_on_demand: the spaces that search for an answer.
+        shortlist: most candidates that are measured and scored; `shortlists` for single surfaces.
+        order: name in `budget.ORDERS` of the order in which a pack is filled; `orders` for single surfaces.
+        shares: by surface, slot (kind, kind of scope, band of relevance) -> share of the budget that is kept for it.
+        adapt: the settings as a surface wants them.
+        ask: the query as this preset asks it.
+        enabled: whether a kind is among those that `recall.kinds` names.
+        ages_out: an episodic memory that is too old for its kind is left out; else age only lowers its place.
+        gated: the fitted gate judges before a prompt, so that a language model may be asked, too.
+        by_match: an answer is judged by its match with the question, so that the question's situation says nothing.
+        every_call: the block stands in the system prompt of every call and is rebuilt there, where the host has such a place.
+        follow_ups: a prompt of few words is read together with the one before it.
+        shrinks: what makes a budget smaller: a long `prompt`, a small context `window`, the `usage` so far.
+        window_tokens: size of the context window.
+        tells_time: a pack tells of shifts of the work and of earlier sessions, so records of sessions are read for it.
+        nothing_text: the block that says, once per session, that nothing is on record; None = silence.
+        why_silent: why a prompt gets nothing, besides the reasons that hold for all presets.
+        task_kinds: the kinds that a described task needs; None = the preset does not tell tasks apart.
+        answer_limits: most answers of a session, and most tokens of its start pack and answers together; 0 = no limit.
+    """
+
+    name: str
+    pipelines: Mapping[Surface, PipelineMaker]
+    layout: Layout
+    start_pool: StartPoolDesign
+    fuse: Callable[[Sequence[Ranking]], tuple[tuple[str, float], ...]]
+    spaces_prompt: tuple[str, ...] = ()
+    spaces_on_demand: tuple[str, ...] = (
+        "semantic", "lexical", "entity", "character", "recent", "intent", "late", "sequence",
+    )  # fmt: skip
+    shortlist: int = 12
+    shortlists: Mapping[Surface, int] = field(default_factory=dict[Surface, int])
+    order: str = "diverse"
+    orders: Mapping[Surface, str] = field(default_factory=dict[Surface, str])
+    shares: Callable[[RecallSettings, Surface], Mapping[str, float]] = lambda _settings, _surface: {}
+    adapt: Callable[[RecallSettings, Surface], RecallSettings] = lambda settings, _surface: settings
+    ask: Callable[[Query, RecallSettings, KindRegistry], Query] = lambda query, _settings, _kinds: query
+    enabled: Callable[[str, Collection[str]], bool] = lambda kind, kinds: kind in kinds
+    ages_out: bool = True
+    gated: bool = False
+    by_match: bool = False
+    every_call: bool = False
+    follow_ups: bool = True
+    shrinks: frozenset[str] = frozenset({"prompt"})
+    window_tokens: Callable[[RecallSettings], int] = lambda _settings: 200_000
+    tells_time: bool = False
+    nothing_text: Callable[[Surface], str] | None = None
+    why_silent: Callable[[PromptSubmitted, SessionState, RecallSettings], SilenceReason | None] | None = None
+    task_kinds: Callable[[str, RecallSettings, KindRegistry], tuple[str, ...]] | None = None
+    answer_limits: Callable[[RecallSettings], tuple[int, int]] = lambda _settings: (0, 0)
+
+    def shortlist_at(self, surface: Surface) -> int:
+        """Most candidates that are measured and scored on `surface`."""
+        return self.shortlists.get(surface, self.shortlist)
+
+    def order_at(self, surface: Surface) -> str:
+        """Name in `budget.ORDERS` of the order in which a pack of `surface` is filled."""
+        return self.orders.get(surface, self.order)
+
+    def spaces_at(self, surface: Surface, spaces: tuple[str, ...]) -> tuple[str, ...]:
+        """The spaces that search on `surface`: of `spaces`, which the settings name, those for prompts; a list of their own for an answer."""
+        if surface is Surface.PROMPT and self.spaces_prompt:
+            return tuple(name for name in spaces if name in self.spaces_prompt)
+        return self.spaces_on_demand if surface is Surface.ON_DEMAND else spaces

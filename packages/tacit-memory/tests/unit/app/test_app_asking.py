@@ -330,7 +330,7 @@ def test_the_budget_of_the_day_holds(open_day) -> None:
     [
         {"privacy": {"incognito": True}},
         {"recall": {"enabled": False}},
-        {"recall": {"score": "similarity"}},
+        {"preset": "refresh"},
         {"anticipate": {"provider": "off"}},
     ],
 )

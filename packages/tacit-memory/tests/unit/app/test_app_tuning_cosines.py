@@ -37,22 +37,22 @@ def fill(lab, *, prompts, memories):
 def test_bars_come_from_the_stores_own_pairs_and_are_kept_for_this_embedder(tmp_path):
     with workplace(tmp_path, "refresh") as lab:
         fill(lab, prompts=42, memories=50)
-        before = lab.engine.settings.recall.refresh_similarity_later
+        before = lab.engine.settings.recall.refresh.similarity_later
         report = lab.engine.tune(bound=0.1).cosines
         assert report.pairs == 42 * 50
         assert report.pairs >= LEAST_COSINES
         bars = {bar.setting: bar for bar in report.bars}
         assert set(bars) == {
-            "recall.refresh_similarity_first", "recall.refresh_similarity_later", "recall.floors.cosine",
+            "recall.refresh.similarity_first", "recall.refresh.similarity_later", "recall.refresh.cosine",
         }  # fmt: skip
-        later = bars["recall.refresh_similarity_later"]
+        later = bars["recall.refresh.similarity_later"]
         assert (later.before, before, later.share) == (0.55, 0.55, 0.03)
-        assert 0.0 < bars["recall.refresh_similarity_first"].after <= later.after < 1.0
+        assert 0.0 < bars["recall.refresh.similarity_first"].after <= later.after < 1.0
         assert not lab.engine.home.unrelated_cosines_file.exists()
         lab.engine.tune(bound=0.1, apply=True)
         kept = json.loads(lab.engine.home.unrelated_cosines_file.read_text())
         assert kept["origin"]["details"]["provider"] == "fake"
-        assert lab.engine.settings.recall.refresh_similarity_later == later.after
+        assert lab.engine.settings.recall.refresh.similarity_later == later.after
 
 
 def test_few_pairs_give_no_bars(tmp_path):

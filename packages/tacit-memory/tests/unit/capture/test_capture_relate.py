@@ -10,6 +10,7 @@ import pytest
 from samples import memory
 from tacit.capture.relate import infer_relations, link_entities
 from tacit.model.memory import Provenance, TrustTier
+from tacit.model.pack import Surface
 
 
 def said(name, kind, content, *, tier=TrustTier.USER, turn=3, session="s"):
@@ -59,8 +60,8 @@ def test_shared_entities_relate_the_three_nearest():
 
 @pytest.fixture
 def engine(make_engine):
-    spaces = ["semantic", "lexical", "entity", "graph"]
-    return make_engine(recall={"spaces": spaces, "spaces_on_demand": spaces})
+    """The preset that asks for names and for what is related."""
+    return make_engine(preset="ambient", recall={"thresholds": {"prompt": 0.0}})
 
 
 def test_entity_and_graph_find_what_sessions_taught_about_one_file(engine, tmp_path):
@@ -84,7 +85,7 @@ def test_entity_and_graph_find_what_sessions_taught_about_one_file(engine, tmp_p
     assert engine.backfill(infos).added >= 2
 
     def scores(question):
-        trace = engine.recall(question, cwd=str(place)).trace
+        trace = engine.recall(question, cwd=str(place), surface=Surface.PROMPT).trace
         return {one.content: dict(one.scores) for one in trace.candidates}
 
     by_name = scores("what do we know about src/export/writer.py?")

@@ -82,9 +82,9 @@ def test_explain_shows_the_levels_with_what_was_measured_at_them(tacit):
         (["recall.max_items", "5000"], "≤ 100"),
         (["recall.max_items", "many"], "integer"),
         (["recall.enabled", "perhaps"], "boolean"),
-        (["recall.score", "typd"], "`typed`"),
+        (["recall.level", "balancd"], "`balanced`"),
         (["recal.max_item", "5"], "`recall.max_items`"),
-        (["recall.pinned_kinds", "tood"], "todo"),
+        (["recall.ambient.pinned_kinds", "tood"], "todo"),
         (["preset", "focussed"], "focused"),
         (["daemon.threads", "3", "--agent", "plan"], "cannot be set for one agent"),
         (["preset", "typed", "--project-file"], "a project's file may not set it"),
@@ -99,16 +99,16 @@ def test_wrong_names_and_values_are_refused_with_what_would_do(tacit, words, nee
 
 
 def test_values_of_every_shape(tacit):
-    config(tacit, "set", "recall.pinned_kinds", "todo", "goal")
+    config(tacit, "set", "recall.ambient.pinned_kinds", "todo", "goal")
     config(tacit, "set", "capture.kinds", "fact,decision")
     config(tacit, "set", "recall.enabled", "false")
     config(tacit, "set", "recall.history_blocks", "null")
     config(tacit, "set", "recall.opt_out_token", "#off")
-    config(tacit, "set", "recall.floors.similarity", "{fact: 0.3}")
+    config(tacit, "set", "recall.typed.similarity", "{fact: 0.3}")
     found = {one["key"]: one["value"] for one in config(tacit, "diff")}
     assert found == {
-        "recall.pinned_kinds": ["todo", "goal"], "recall.enabled": False, "capture.kinds": ["fact", "decision"],
-        "recall.opt_out_token": "#off", "recall.floors.similarity": {"fact": 0.3},
+        "recall.ambient.pinned_kinds": ["todo", "goal"], "recall.enabled": False, "capture.kinds": ["fact", "decision"],
+        "recall.opt_out_token": "#off", "recall.typed.similarity": {"fact": 0.3},
     }  # fmt: skip
     taken = config(tacit, "reset", "recall.enabled")
     assert (taken["reset"], taken["value"], taken["layer"]) == (True, True, "default")
@@ -129,18 +129,18 @@ def test_a_projects_own_file_can_only_restrict_and_says_so(tacit):
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("recall.pinned_kinds", "todo"),
+        ("recall.ambient.pinned_kinds", "todo"),
         ("memory_injection.pinned_types", "todo"),
         ("recall.pinned_limit", "5"),
     ],
 )
 def test_what_pins_nothing_yet_says_what_must_be_on(tacit, key, value):
     note = (
-        "It pins nothing until recall.ambient_enabled is on: `tacit config set recall.ambient_enabled true`."
+        "It pins nothing until recall.ambient.enabled is on: `tacit config set recall.ambient.enabled true`."
     )
     assert note in " ".join(tacit("config", "set", key, value).out.split())
     assert config(tacit, "set", key, value)["notes"] == [note]
-    tacit("config", "set", "recall.ambient_enabled", "true")
+    tacit("config", "set", "recall.ambient.enabled", "true")
     assert config(tacit, "set", key, value)["notes"] == []
 
 

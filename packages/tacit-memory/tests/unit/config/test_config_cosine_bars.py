@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tacit.config.cosine_bars import NAME, SHARES, CosineBar, bars_from, details_of, stated_shares
+from tacit.config.fields import default_values
 from tacit.config.layers import read_settings
-from tacit.config.preset_files import load_preset, preset_names
+from tacit.config.preset_files import preset_names
 from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, Origin, encode_artifact
 
-KEY = "recall.refresh_similarity_later"
+KEY = "recall.refresh.similarity_later"
 
 
 def measured(home, **embedder):
@@ -35,45 +36,45 @@ def test_bars_of_a_hundred_pairs():
 
 def test_the_shipped_embedder_has_its_own_bars_below_the_designs_numbers(home):
     report = read(home)
-    preset, embedder = report.explain(KEY)[1:]
-    assert (preset.layer, preset.value, embedder.layer) == ("preset", 0.55, "embedder")
-    assert report.settings.recall.refresh_similarity_later == embedder.value < 0.45
+    default, embedder = report.explain(KEY)
+    assert (default.layer, default.value, embedder.layer) == ("default", 0.55, "embedder")
+    assert report.settings.recall.refresh.similarity_later == embedder.value < 0.45
     assert "3% of unrelated pairs reach it" in embedder.place
-    assert report.settings.recall.refresh_similarity_first < report.settings.recall.refresh_similarity_later
+    assert report.settings.recall.refresh.similarity_first < report.settings.recall.refresh.similarity_later
 
 
 def test_an_embedder_that_nobody_measured_keeps_the_designs_numbers(home):
     report = read(home, embedder={"provider": "ollama", "model": "nomic-embed-text"})
-    assert report.settings.recall.refresh_similarity_later == 0.55
-    assert [one.layer for one in report.explain(KEY)] == ["default", "preset"]
+    assert report.settings.recall.refresh.similarity_later == 0.55
+    assert [one.layer for one in report.explain(KEY)] == ["default"]
 
 
 def test_what_was_measured_in_the_home_speaks_of_that_embedder_alone(home):
     measured(home, provider="ollama", model="nomic-embed-text")
     mine = read(home, embedder={"provider": "ollama", "model": "nomic-embed-text"})
-    assert mine.settings.recall.refresh_similarity_later == 0.6
+    assert mine.settings.recall.refresh.similarity_later == 0.6
     other = read(home, embedder={"provider": "ollama", "model": "another"})
-    assert other.settings.recall.refresh_similarity_later == 0.55
-    assert read(home).settings.recall.refresh_similarity_later < 0.45
+    assert other.settings.recall.refresh.similarity_later == 0.55
+    assert read(home).settings.recall.refresh.similarity_later < 0.45
 
 
 def test_a_mapping_gets_a_bar_for_each_of_its_names(home):
     measured(home, provider="ollama", model="m")
     given = {"preset": "typed", "embedder": {"provider": "ollama", "model": "m"}}
-    floors = read_settings(home, overrides=given, environ={}).settings.recall.floors
+    floors = read_settings(home, overrides=given, environ={}).settings.recall.typed
     assert (floors.similarity["preference"], floors.similarity["outcome"], floors.certain) == (0.6, 0.8, 0.8)
 
 
 def test_the_users_own_number_wins(home):
-    home.config_file.write_text("preset: refresh\nrecall:\n  refresh_similarity_later: 0.7\n")
+    home.config_file.write_text("preset: refresh\nrecall:\n  refresh: {similarity_later: 0.7}\n")
     settings = read_settings(home, environ={}).settings
-    assert settings.recall.refresh_similarity_later == 0.7
+    assert settings.recall.refresh.similarity_later == 0.7
 
 
 def test_a_damaged_measurement_is_noted_and_changes_nothing(home):
     home.unrelated_cosines_file.write_text("{")
     report = read(home)
-    assert report.settings.recall.refresh_similarity_later == 0.55
+    assert report.settings.recall.refresh.similarity_later == 0.55
     assert report.sound
     assert [NAME in str(one) for one in report.warnings] == [True]
 
@@ -81,9 +82,7 @@ def test_a_damaged_measurement_is_noted_and_changes_nothing(home):
 @pytest.mark.parametrize("preset", preset_names())
 def test_every_stated_share_is_one_that_is_measured_and_stands_beside_a_number(preset):
     for key, share in stated_shares(preset).items():
-        design = load_preset(preset)
-        for part in key.split("."):
-            design = design[part]
+        design = default_values()[key]
         if isinstance(share, float):
             assert share in SHARES
             assert isinstance(design, float)

@@ -21,12 +21,12 @@ def test_every_name_leads_to_a_setting_of_a_preset():
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("SESSION_CAP", "`recall.session_tokens`"),
-        ("recall.session_cap", "`recall.session_tokens`"),
-        ("MEMORY_BUDGET.universal", "`recall.scopes.universal`"),
+        ("SESSION_CAP", "`recall.scoped.session_tokens`"),
+        ("recall.session_cap", "`recall.scoped.session_tokens`"),
+        ("MEMORY_BUDGET.universal", "`recall.scoped.universal`"),
         (
             "QUERY_BUDGET",
-            "`recall.scopes.asked_universal` and `recall.scopes.asked_language` and `recall.scopes.asked_project`",
+            "`recall.scoped.asked_universal` and `recall.scoped.asked_language` and `recall.scoped.asked_project`",
         ),
         ("session_start.budget_tokens", "`recall.budgets.start`"),
         ("memory.injection.per_prompt.min_relevance_score", "`recall.thresholds.prompt`"),
@@ -75,8 +75,13 @@ def test_the_section_of_a_design_is_read_under_its_own_names(home):
     report = read_settings(home, environ={})
     recall = report.settings.recall
     assert report.warnings == ()
-    assert (recall.candidates_per_space, recall.floors.ratio, recall.reinject_after) == (11, 0.5, 7)
-    assert (recall.pinned_kinds, recall.max_items, recall.history_blocks, recall.pinned_limit) == (
+    assert (recall.candidates_per_space, recall.ambient.ratio, recall.reinject_after) == (11, 0.5, 7)
+    assert (
+        recall.ambient.pinned_kinds,
+        recall.max_items,
+        recall.history_blocks,
+        recall.ambient.pinned_limit,
+    ) == (
         ("todo",),
         9,
         2,
@@ -92,6 +97,8 @@ def test_a_name_of_this_project_goes_before_one_of_a_design(home, alias):
         "recall.types": (["decision"], ["goal"]),
         "recall.type_thresholds": ({"decision": 0.5}, {"decision": 0.6}),
         "recall.contextual_min_score": (0.5, 0.6),
+        "recall.ambient_enabled": (True, False),
+        "recall.pinned_sort": ("importance", "recent"),
     }.get(alias, (3, 4))
     set_values(home, SettingsTarget(), {ALIASES[alias]: value})
     text = home.config_file.read_text().replace(
@@ -113,7 +120,7 @@ def test_what_is_set_under_a_name_of_a_design_is_written_and_taken_back_under_ou
 
 def test_an_environment_variable_may_have_a_name_of_a_design(home):
     settings = read_settings(home, environ={"TACIT_RECALL__PINNED_TYPES": "todo,goal"}).settings
-    assert settings.recall.pinned_kinds == ("todo", "goal")
+    assert settings.recall.ambient.pinned_kinds == ("todo", "goal")
 
 
 def test_a_wrong_value_under_a_name_of_a_design_is_refused(home):

@@ -121,7 +121,7 @@ def test_an_unknown_key_names_file_key_and_nearest_name(home, text, key, near):
         ("recall:\n  max_items: 999\n", ["`recall.max_items`", "999", "less than or equal to 100"]),
         ("recall:\n  thresholds: {prompt: .nan}\n", ["`recall.thresholds.prompt`", "nan"]),
         ("recall: 5\n", ["`recall`", "5", "mapping"]),
-        ("recall:\n  fuse: magic\n", ["`recall.fuse`", "'magic'", "'rrf'"]),
+        ("recall:\n  level: magic\n", ["`recall.level`", "'magic'", "'quiet'"]),
         ("recall:\n  spaces: [semantic, smell]\n", ["recall.spaces", "smell", "'semantic'"]),
         ("recall:\n  spaces: semantic\n", ["recall.spaces", "'semantic'"]),
         ("preset: turbo\n", ["'turbo'", "focused", "refresh"]),
@@ -135,7 +135,7 @@ def test_an_unknown_key_names_file_key_and_nearest_name(home, text, key, near):
         ("kinds:\n  ritual: {label: R, prefix: RIT, half_live: 3}\n", ["half_live", "half_life_days"]),
         ("kinds:\n  Ritual!: {label: R, prefix: RIT}\n", ["Ritual!", "lower-case"]),
         ("kinds:\n  ritual: 3\n", ["kinds.ritual", "mapping"]),
-        ("recall:\n  pinned_kinds: [preferense]\n", ["preferense", "preference"]),
+        ("recall:\n  ambient: {pinned_kinds: [preferense]}\n", ["preferense", "preference"]),
         ("agents: 3\n", ["`agents`", "mapping"]),
         ("agents: {build: 3}\n", ["`agents.build`", "mapping"]),
         ("agents: {build: {daemon: {threads: 2}}}\n", ["`daemon`", "one agent"]),
@@ -189,7 +189,7 @@ def test_nothing_is_stored_while_privacy_cannot_be_read(home, tmp_path, text):
         "project: {link: [other]}",
         "kinds: {ritual: {label: R, prefix: RIT}}",
         "preset: refresh",
-        "recall: {pinned_kinds: [event]}",
+        "recall: {ambient: {pinned_kinds: [event]}}",
         "agents: {build: {recall: {enabled: true}}}",
         "statusline: true",
         "capture: {subagents: true}",
@@ -267,7 +267,8 @@ def test_the_environment_reads_texts(home):
     assert got.daemon.idle_minutes == 0.5
     assert got.privacy.deny == ()
     assert got.embedder.model == "5"
-    assert got.recall.placement == "system_every_call"
+    assert got.preset == "refresh"
+    assert got.recall.budgets.start == 2600
     assert got.kinds["ritual"].label == "Ritual"
 
 
@@ -313,7 +314,7 @@ def test_a_key_that_is_like_none_is_not_said_to_mean_one_of_its_section(home, ke
 def test_kinds_are_added_and_changed(home):
     home.config_file.write_text(
         "kinds:\n  ritual: {label: Ritual, prefix: RIT, importance: 0.7, standing: true}\n"
-        "  decision: {importance: 0.95}\nrecall:\n  pinned_kinds: [ritual]\n"
+        "  decision: {importance: 0.95}\nrecall:\n  ambient: {pinned_kinds: [ritual]}\n"
     )
     report = read(home)
     assert report.warnings == ()
@@ -321,7 +322,7 @@ def test_kinds_are_added_and_changed(home):
     assert registry.get("ritual").standing
     assert registry.get("decision").importance == 0.95
     assert registry.get("decision").label == "Decision"
-    assert report.settings.recall.pinned_kinds == ("ritual",)
+    assert report.settings.recall.ambient.pinned_kinds == ("ritual",)
     assert [kind.name for kind in kind_registry(Settings())] == [kind.name for kind in registry][:-1]
 
 

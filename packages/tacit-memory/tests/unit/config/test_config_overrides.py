@@ -124,9 +124,9 @@ def test_a_projects_file_goes_when_nothing_is_left_and_takes_nothing_of_others_a
     [
         ({"recall.max_items": 5000}, InvalidSetting, "≤ 100"),
         ({"recall.max_itms": 5}, UnknownSetting, "`recall.max_items`"),
-        ({"recall.score": "typd"}, InvalidSetting, "`typed`"),
+        ({"recall.level": "balancd"}, InvalidSetting, "`balanced`"),
         ({"recall": 5}, InvalidSetting, "mapping"),
-        ({"recall.pinned_kinds": ["tood"]}, UnknownKind, "todo"),
+        ({"recall.ambient.pinned_kinds": ["tood"]}, UnknownKind, "todo"),
         ({"preset": "focussed"}, InvalidSetting, "focused"),
     ],
 )
@@ -160,7 +160,7 @@ def test_every_setting_is_described():
         assert about.type != "list" or about.items, key
     assert describe_settings()["recall.max_items"].minimum == 1
     assert describe_settings()["recall.history_blocks"].nullable
-    assert "todo and goal" in describe_settings()["recall.pinned_kinds"].guidance
+    assert "todo and goal" in describe_settings()["recall.ambient.pinned_kinds"].guidance
     assert describe_settings()["daemon.idle_minutes"].above_minimum
     assert not describe_settings()["daemon.threads"].per_agent
 

@@ -9,7 +9,7 @@ import pytest
 from plugins import install_module
 from tacit.config.describe import describe_settings
 from tacit.config.fields import check_layer
-from tacit.config.plugins import EMBEDDERS, HOSTS, JUDGES, RERANKERS, STORES, WRITERS, PluginGroup
+from tacit.config.plugins import EMBEDDERS, HOSTS, JUDGES, STORES, WRITERS, PluginGroup
 from tacit.config.project_rules import decide_project_value
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
@@ -17,7 +17,6 @@ from tacit.errors import ProviderError
 SETTINGS = {
     "store.provider": STORES,
     "embedder.provider": EMBEDDERS,
-    "recall.reranker.provider": RERANKERS,
     "recall.anticipate.provider": WRITERS,
     "recall.judge.provider": JUDGES,
     "capture.extractor.provider": WRITERS,
@@ -86,7 +85,7 @@ def test_pages_show_the_names_as_choices():
     for key, group in SETTINGS.items():
         assert described[key].type == "choice"
         assert described[key].choices[: len(group.built_in)] == group.built_in
-        assert described[key].restart == (not key.startswith("recall.reranker."))
+        assert described[key].restart
 
 
 def test_a_built_in_name_stands_once_whatever_other_packages_register(

@@ -7,8 +7,10 @@ from importlib.resources import files
 import pytest
 
 from tacit.config.fields import build, check_layer, default_values, settings_by_key
+from tacit.config.preset_files import load_preset, preset_names
 from tacit.config.settings import Settings
-from tacit.presets import load_preset, preset_names
+from tacit.model.pack import Surface
+from tacit.presets import preset_of
 
 
 def flat(name):
@@ -21,21 +23,13 @@ def test_the_default_preset_is_the_shipped_defaults():
 
 def test_the_default_preset_names_every_recall_value_a_preset_decides():
     left_out = {"enabled", "shadow", "holdout", "opt_out_token", "deadline_ms"}
-    formulas = (
-        "typed",
-        "categories",
-        "recency",
-        "scopes",
-        "reranker",
-        "anticipate",
-        "judge",
-    )  # the last four: models of the user
+    # Settings of one preset alone, and models of the user.
+    formulas = ("typed", "ambient", "scoped", "refresh", "multispace", "reranker", "anticipate", "judge")
     left_out |= {
         key.removeprefix("recall.")
         for key in settings_by_key()
         if key.startswith(tuple(f"recall.{f}." for f in formulas))
     }
-    left_out |= {key.rpartition(".")[2] for key in settings_by_key() if "refresh_" in key}
     left_out.add("thresholds.prompt")  # the level has it
     decided = {key for key in settings_by_key() if key.startswith("recall.")} - {
         f"recall.{k}" for k in left_out
@@ -45,17 +39,16 @@ def test_the_default_preset_names_every_recall_value_a_preset_decides():
 
 def test_refresh_is_its_design():
     recall = build({**default_values(), **flat("refresh")}).recall
-    assert recall.placement == "system_every_call"
-    assert (recall.refresh_similarity_first, recall.refresh_similarity_later) == (0.45, 0.55)
-    assert recall.refresh_top == 3
-    assert recall.score == "similarity"
+    assert (recall.refresh.similarity_first, recall.refresh.similarity_later) == (0.45, 0.55)
+    assert recall.refresh.top == 3
+    assert preset_of("refresh").every_call
     assert recall.budgets.start + recall.budgets.prompt == 3000
     assert (recall.budgets.action, recall.budgets.failure) == (0, 0)
 
 
 @pytest.mark.parametrize("name", preset_names())
 def test_every_value_has_a_comment(name):
-    lines = files("tacit").joinpath("presets", f"{name}.yaml").read_text("utf-8").splitlines()
+    lines = files("tacit").joinpath("presets", name, "settings.yaml").read_text("utf-8").splitlines()
     explained = 0
     for line in lines:
         text = line.strip()
@@ -64,3 +57,10 @@ def test_every_value_has_a_comment(name):
         elif text and not text.endswith(":"):
             assert "#" in text or explained > 0, f"{name}: no comment for {text!r}"
             explained -= 1
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_surface_has_a_pipeline(name):
+    preset = preset_of(name)
+    assert preset.name == name
+    assert set(preset.pipelines) == set(Surface) - {Surface.HOST}

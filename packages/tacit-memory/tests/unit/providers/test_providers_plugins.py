@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from plugins import install_module
-from tacit.config.settings import EmbedderSettings, RerankerSettings, WriterSettings
+from tacit.config.settings import EmbedderSettings, WriterSettings
 from tacit.ports.writer import WriterRequest
 from tacit.providers.embedding import CachedEmbedder, make_embedder, waits_for_server
-from tacit.providers.reranking import make_reranker
 from tacit.providers.writing import key_variable, make_writer
 
 CODE = """
@@ -25,14 +24,6 @@ class Embedder(FakeEmbedder):
     def embed(self, texts):
         seen.extend(texts)
         return super().embed(texts)
-
-class Reranker:
-    name = "acme"
-    ready = True
-
-    def score(self, text, other):
-        seen.extend((text, other))
-        return 0.5
 
 class Writer:
     name = "acme:large"
@@ -48,10 +39,6 @@ def make_embedder(settings, *, api_key):
     seen.append((settings.model, api_key))
     return Embedder()
 
-def make_reranker(settings):
-    seen.append((type(settings).__name__, settings.model))
-    return Reranker()
-
 def make_writer(settings, *, api_key, environ):
     seen.append((settings.model, api_key, dict(environ)))
     return Writer()
@@ -61,9 +48,7 @@ def make_writer(settings, *, api_key, environ):
 @pytest.fixture
 def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
     """What the factories and the models of the installed package were given."""
-    points = {
-        f"tacit.{kind}s": {"acme": f"acme_models:make_{kind}"} for kind in ("embedder", "reranker", "writer")
-    }
+    points = {f"tacit.{kind}s": {"acme": f"acme_models:make_{kind}"} for kind in ("embedder", "writer")}
     install_module(tmp_path, "acme_models", CODE, points)
     monkeypatch.syspath_prepend(tmp_path)
     import acme_models  # pyright: ignore[reportMissingImports]
@@ -84,13 +69,6 @@ def test_an_embedder_gets_its_settings_the_key_and_redacted_texts(seen: list[obj
     assert seen == [("big", "k"), "the password is [redacted]"]
     assert waits_for_server(settings)
     assert not waits_for_server(EmbedderSettings())
-
-
-def test_a_reranker_gets_its_section_and_redacted_questions(seen: list[object]):
-    reranker = make_reranker(RerankerSettings(provider="acme", model="folder"), redact=hide)
-    assert reranker is not None
-    assert (reranker.name, reranker.ready, reranker.score("hunter2?", "stored")) == ("acme", True, 0.5)
-    assert seen == [(RerankerSettings.__name__, "folder"), "[redacted]?", "stored"]
 
 
 def test_a_writer_gets_the_key_that_the_settings_name_and_redacted_requests(seen: list[object]):

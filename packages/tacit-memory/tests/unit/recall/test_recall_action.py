@@ -15,7 +15,7 @@ from tacit.model.query import Query
 from tacit.model.signal import ToolCall
 from tacit.model.trigger import Trigger
 from tacit.reading.situation import read_call
-from tacit.recall.score.action import action_relevance, is_follow_up_rule, judge_action, judge_moment
+from tacit.recall.pipelines.action import action_relevance, is_follow_up_rule, judge_action, judge_moment
 from tacit.recall.stage import MOMENT
 
 KINDS = KindRegistry()

@@ -22,6 +22,7 @@ from tacit.model.session import Armed, ArmedMemory, SessionKey, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Decider, DropCause, Trace
 from tacit.model.trigger import Trigger
+from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import EstimateCounter
@@ -135,9 +136,13 @@ class Bench:
             surface=surface, text=text, raw_text=text, situation=Situation(actions=(("edit", 0.9),)),
             scope=ScopeFilter.of(SCOPE), at_ms=NOW_MS, budget_tokens=800,
         )  # fmt: skip
-        return self.pipeline.run(query, settings=RecallSettings(), context=Context(**context), trace_id="t")[
-            1
-        ]
+        return self.pipeline.run(
+            query,
+            preset=preset_of("focused"),
+            settings=RecallSettings(),
+            context=Context(**context),
+            trace_id="t",
+        )[1]
 
 
 FAR = memory("mem_far", "Refunds go through the ledger service, never through the shop.")

@@ -51,7 +51,12 @@ def test_the_guard_says_why():
         Candidate(memory=m, scores=(("recent", 1.0),), fused=1.0, relevance=1.0) for m in (BOUND, OLD)
     ]
     asked = query(surface=Surface.PROMPT)
-    done = admit(candidates, query=asked, kinds=BUILTIN_KINDS, thresholds=RecallSettings().thresholds)
+    done = admit(
+        candidates,
+        query=asked,
+        kinds=BUILTIN_KINDS,
+        threshold=RecallSettings().thresholds.of(asked.surface.value),
+    )
     assert [c.memory.id for c in done.kept] == ["mem_old"]
     (drop,) = done.drops
     assert drop.why is not None

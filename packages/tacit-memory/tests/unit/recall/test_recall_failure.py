@@ -9,7 +9,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
-from tacit.recall.score.failure import THRESHOLD, judge_failure
+from tacit.recall.pipelines.failure import THRESHOLD, judge_failure
 
 NOTES = {
     "sim": "Run `just sim` before the mount tests, they need the simulator on port 7624 and give ECONNREFUSED without it.",

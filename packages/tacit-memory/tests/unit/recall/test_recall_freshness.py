@@ -107,7 +107,9 @@ def test_the_guard_withholds_what_only_describes(
     kind: str, freshness: str, surface: Surface, kept: bool
 ) -> None:
     found = replace(candidate(kind=kind, relevance=0.9), freshness=freshness)  # type: ignore[arg-type]
-    outcome = admit([found], query=query(surface=surface), kinds=KindRegistry(), thresholds=Thresholds())
+    outcome = admit(
+        [found], query=query(surface=surface), kinds=KindRegistry(), threshold=Thresholds().of(surface.value)
+    )
     assert bool(outcome.kept) is kept
 
 

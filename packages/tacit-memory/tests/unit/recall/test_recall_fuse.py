@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.model.evidence import Hit, Ranking
-from tacit.recall.fuse import FUSIONS, convex_min_max, reciprocal_rank, weighted_sum
+from tacit.recall.fuse import fitted_order, reciprocal_rank, rrf_equal, rrf_weighted
 
 
 def ranking(space: str, *hits: tuple[str, float]) -> Ranking:
@@ -32,23 +32,6 @@ def test_reciprocal_rank_weights_a_space():
     assert fused["b"] == pytest.approx(2 / 61)
 
 
-def test_weighted_sum_by_hand():
-    """b: 5 + 10 * 0.8 = 13."""
-    fused = dict(weighted_sum([LEXICAL, SEMANTIC], {"semantic": 10.0}))
-    assert fused == pytest.approx({"a": 9.0, "b": 13.0, "c": 1.0, "d": 4.0})
-
-
-def test_convex_by_hand():
-    """Lexical maps 9, 5, 1 to 1, .5, 0; semantic .8, .4 to 1, 0; equal shares of one half."""
-    fused = dict(convex_min_max([LEXICAL, SEMANTIC], {}))
-    assert fused == pytest.approx({"a": 0.5, "b": 0.75, "c": 0.0, "d": 0.0})
-
-
-def test_convex_of_equal_scores_is_one():
-    """A ranking without spread says that all are equally good."""
-    assert dict(convex_min_max([ranking("x", ("a", 3.0), ("b", 3.0))], {})) == {"a": 1.0, "b": 1.0}
-
-
 @given(
     st.lists(
         st.lists(
@@ -57,11 +40,11 @@ def test_convex_of_equal_scores_is_one():
         max_size=4,
     )
 )
-@pytest.mark.parametrize("name", sorted(FUSIONS))
-def test_fusion_is_total_and_stable(name, lists):
+@pytest.mark.parametrize("fuse", [fitted_order, rrf_equal, rrf_weighted])
+def test_fusion_is_total_and_stable(fuse, lists):
     """Every found memory comes out once; order is by score, then by id, the newest first; order of rankings does not matter for the set."""
     rankings = [ranking(f"s{i}", *hits) for i, hits in enumerate(lists)]
-    fused = FUSIONS[name](rankings, {})
+    fused = fuse(rankings)
     ids = [i for i, _ in fused]
     assert sorted(ids) == sorted({h.memory_id for r in rankings for h in r.hits})
     assert list(fused) == sorted(fused, key=lambda item: (item[1], item[0]), reverse=True)
@@ -83,17 +66,15 @@ def test_the_best_of_one_space_survives_many_that_two_spaces_find():
 def test_fitted_order_by_hand():
     from math import log1p
 
-    from tacit.recall.fuse import fitted_order
-
     rankings = [
         ranking("intent", ("a", 1.0), ("b", 0.5)),
         ranking("semantic", ("b", 0.4), ("c", 0.3)),
         ranking("lexical", ("c", 3.0)),
     ]
     expected = {"a": 1.2 + 7.8 * 0.3, "b": 0.6 + 7.8 * 0.4, "c": 7.8 * 0.3 + 0.46 * log1p(3.0)}
-    found = dict(fitted_order(rankings, {}))
+    found = dict(fitted_order(rankings))
     assert found == pytest.approx(expected)
-    assert [name for name, _ in fitted_order(rankings, {})] == ["b", "a", "c"]
+    assert [name for name, _ in fitted_order(rankings)] == ["b", "a", "c"]
 
 
 def test_what_the_context_holds_takes_no_place_from_others():

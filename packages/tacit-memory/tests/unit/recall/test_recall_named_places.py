@@ -10,7 +10,7 @@ from tacit.model.pack import Surface
 from tacit.model.signal import ToolCall
 from tacit.reading.moments.places import path_pattern, touches
 from tacit.reading.situation import read_call
-from tacit.recall.score.action import NAMED_RELEVANCE, judge_moment
+from tacit.recall.pipelines.action import NAMED_RELEVANCE, judge_moment
 
 KINDS = KindRegistry()
 

@@ -15,14 +15,16 @@ from tacit.model.pack import Surface
 from tacit.model.trace import Drop, DropCause, DropReason, Loss
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit.recall.answer_cut import by_match, cut, in_order
-from tacit.recall.on_demand import (
+from tacit.recall.pipelines.on_demand import (
     AskedWords,
     answer,
     beside_successors,
     breadth,
+    by_match,
     cap_unknown,
     count_answers,
+    cut,
+    in_order,
     match_with,
     session_share,
 )

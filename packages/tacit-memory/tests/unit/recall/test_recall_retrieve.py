@@ -13,15 +13,15 @@ from tacit.model.changes import Add
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
+from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit.recall.retrieve import ask, spaces_at
+from tacit.recall.retrieve import ask
 from tacit.recall.stage import Tools
 
-SETTINGS = RecallSettings(
-    spaces=("semantic", "lexical", "intent"),
-    spaces_prompt=("intent", "late", "semantic"),
-    spaces_on_demand=("late",),
+SPACES = ("semantic", "lexical", "intent")
+PRESET = replace(
+    preset_of("focused"), spaces_prompt=("intent", "late", "semantic"), spaces_on_demand=("late",)
 )
 
 
@@ -35,13 +35,11 @@ SETTINGS = RecallSettings(
     ],
 )
 def test_every_surface_asks_its_own_list(surface, asked):
-    assert spaces_at(SETTINGS, surface) == asked
+    assert PRESET.spaces_at(surface, SPACES) == asked
 
 
-@pytest.mark.parametrize("surface", [Surface.PROMPT, Surface.ON_DEMAND])
-def test_an_empty_list_asks_all(surface):
-    settings = SETTINGS.model_copy(update={"spaces_prompt": (), "spaces_on_demand": ()})
-    assert spaces_at(settings, surface) == settings.spaces
+def test_an_empty_list_asks_all_before_a_prompt():
+    assert replace(PRESET, spaces_prompt=()).spaces_at(Surface.PROMPT, SPACES) == SPACES
 
 
 def test_only_spaces_whose_hits_are_all_they_know_propose_more_of_a_wide_search():

@@ -6,14 +6,26 @@ from dataclasses import replace
 
 from samples import candidate, memory, query
 from tacit.app.reasons import loss_text, reason_text
-from tacit.config.settings import RerankerSettings
 from tacit.errors import ProviderError
 from tacit.model.evidence import PINNED
 from tacit.model.trace import Loss
-from tacit.providers.reranking import FakeReranker
-from tacit.recall.second_stage import rerank
+from tacit.recall.second_stage import CANDIDATES, rerank
+from tacit.text.tokens import WORD
 
-SETTINGS = RerankerSettings(least=0.5, candidates=3)
+
+class FakeReranker:
+    """The share of the asked words that a text holds. Ready at once, unless it is told to be loading."""
+
+    name = "fake-reranker@1"
+
+    def __init__(self, *, ready: bool = True) -> None:
+        self.ready = ready
+        self.read: list[str] = []
+
+    def score(self, text: str, other: str) -> float:
+        self.read.append(other)
+        words = set(WORD.findall(text.casefold()))
+        return len(words & set(WORD.findall(other.casefold()))) / len(words) if words else 0.0
 
 
 class Broken(FakeReranker):
@@ -31,9 +43,9 @@ class Clock:
         return self._left.pop(0) if len(self._left) > 1 else self._left[0]
 
 
-def read(candidates, model, *, remaining_ms=lambda: 1e9, settings=SETTINGS):
+def read(candidates, model, *, remaining_ms=lambda: 1e9):
     return rerank(
-        query("run the linter"), candidates, model=model, settings=settings, threshold=0.2, remaining_ms=remaining_ms
+        query("run the linter"), candidates, model=model, least=0.5, threshold=0.2, remaining_ms=remaining_ms
     )  # fmt: skip
 
 
@@ -57,18 +69,14 @@ def test_what_the_model_calls_no_answer_stays_away():
     ]
 
 
-def test_without_a_model_nothing_changes():
-    done = read(ranked("the linter", "something else"), None)
-    assert (ids(done), done.drops, done.facts) == (["m1", "m2"], (), ())
-
-
 def test_only_what_would_be_handed_over_is_read():
     low = replace(ranked("something else")[0], relevance=0.1)
     assert ids(read([low], FakeReranker())) == ["m1"]
     pinned = replace(ranked("something else")[0], reasons=(PINNED,))
     assert ids(read([pinned], FakeReranker())) == ["m1"]
-    many = ranked("a", "b", "c", "d")
-    assert ids(read(many, FakeReranker())) == ["m1"]
+    model = FakeReranker()
+    read(ranked(*"abcdefghijkl"), model)
+    assert len(model.read) == CANDIDATES
 
 
 def test_no_pass_begins_after_the_deadline():

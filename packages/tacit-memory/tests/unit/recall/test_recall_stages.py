@@ -25,6 +25,7 @@ from tacit.model.signal import (
 )
 from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, SilenceCause
+from tacit.presets import preset_of
 from tacit.recall.budget import Allowance, diversified, pack
 from tacit.recall.dedupe import dedupe
 from tacit.recall.deliver import cut
@@ -37,7 +38,7 @@ from tacit.recall.spaces.recent import freshness
 KINDS = KindRegistry()
 KEY = SessionKey(host="claude-code", session_id="s1")
 CALL = ToolCall(tool="bash", command="git commit -m x")
-OPEN = Thresholds(prompt=0.5)
+OPEN = Thresholds(prompt=0.5).of
 
 
 def kept(result):
@@ -49,7 +50,7 @@ def test_guard_keeps_what_passes_the_threshold():
         [candidate(id="a", relevance=0.6), candidate(id="b", relevance=0.4)],
         query=query(),
         kinds=KINDS,
-        thresholds=OPEN,
+        threshold=OPEN("prompt"),
     )
     assert kept(result) == ["a"]
     assert "0.40 below 0.50" in reason_text(result.drops[0].why)
@@ -60,7 +61,7 @@ def test_guard_is_silent_when_no_action_is_coming():
         [candidate(relevance=1.0)],
         query=query("thanks", situation=Situation(nothing_coming=True)),
         kinds=KINDS,
-        thresholds=OPEN,
+        threshold=OPEN("prompt"),
     )
     assert result.kept == ()
     assert reason_text(result.drops[0].why) == "no action is coming"
@@ -78,7 +79,10 @@ def test_guard_is_silent_when_no_action_is_coming():
 )
 def test_guard_holds_trust_and_sensitivity(fields, surface, reason):
     result = admit(
-        [candidate(relevance=1.0, **fields)], query=query(surface=surface), kinds=KINDS, thresholds=OPEN
+        [candidate(relevance=1.0, **fields)],
+        query=query(surface=surface),
+        kinds=KINDS,
+        threshold=OPEN(surface.value),
     )
     assert result.kept == ()
     assert reason in reason_text(result.drops[0].why)
@@ -95,27 +99,29 @@ def test_guard_gives_a_session_its_own_digest_only_where_it_is_out_of_context():
         (Surface.ON_DEMAND, ["mem_1"]),
     ):
         asked = query(surface=surface, session=str(KEY))
-        assert kept(admit([own], query=asked, kinds=KINDS, thresholds=OPEN)) == names, surface
+        assert kept(admit([own], query=asked, kinds=KINDS, threshold=OPEN(surface.value))) == names, surface
         asked = query(surface=surface, session="claude-code/another")
-        assert kept(admit([own], query=asked, kinds=KINDS, thresholds=OPEN)) == ["mem_1"], surface
+        assert kept(admit([own], query=asked, kinds=KINDS, threshold=OPEN(surface.value))) == ["mem_1"], (
+            surface
+        )
 
 
 def test_guard_drops_what_no_longer_holds():
     old = candidate(relevance=1.0)
     gone = replace(old, memory=replace(old.memory, validity=Validity(valid_from_ms=0, valid_to_ms=NOW_MS)))
-    assert admit([gone], query=query(), kinds=KINDS, thresholds=OPEN).drops[0].why == DropReason(
+    assert admit([gone], query=query(), kinds=KINDS, threshold=OPEN("prompt")).drops[0].why == DropReason(
         cause=DropCause.NOT_VALID
     )
 
 
 def test_guard_drops_stale_episodes_except_on_demand():
     stale = candidate(kind="outcome", relevance=1.0, scores=(("recent", 0.1),))
-    assert admit([stale], query=query(), kinds=KINDS, thresholds=OPEN).drops[0].why == DropReason(
+    assert admit([stale], query=query(), kinds=KINDS, threshold=OPEN("prompt")).drops[0].why == DropReason(
         cause=DropCause.TOO_OLD
     )
-    assert kept(admit([stale], query=query(surface=Surface.ON_DEMAND), kinds=KINDS, thresholds=OPEN)) == [
-        "mem_1"
-    ]
+    assert kept(
+        admit([stale], query=query(surface=Surface.ON_DEMAND), kinds=KINDS, threshold=OPEN("on_demand"))
+    ) == ["mem_1"]
 
 
 def test_freshness_halves_at_the_half_life():
@@ -298,7 +304,7 @@ def test_a_surface_without_tokens_is_off(surface):
     state = SessionState(key=KEY)
     with_tokens = RecallSettings()
     without = RecallSettings(budgets=with_tokens.budgets.model_copy(update={surface: 0}))
-    assert surface_for(signals[surface], state, with_tokens) == surface
-    silence = surface_for(signals[surface], state, without)
+    assert surface_for(signals[surface], state, with_tokens, preset_of("focused")) == surface
+    silence = surface_for(signals[surface], state, without, preset_of("focused"))
     assert silence.cause is SilenceCause.OFF_IN_PRESET
     assert silence.detail == surface

@@ -8,17 +8,19 @@ from pathlib import Path
 from samples import memory_named
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store
 from tacit.config.home import Home
+from tacit.config.settings import RecallSettings
 from tacit.model.changes import Add, Retire
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.search import Search
+from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
-from tacit.recall.presets.focused import START_POOL_KEEP_MS
-from tacit.recall.start_pool import StartPools
+from tacit.recall.pipelines.start import BY_NEED, StartPools
 
 NOW = 1_700_000_000_000
+FOCUSED = {"preset": preset_of("focused"), "settings": RecallSettings()}
 SEES_ALL = ScopeFilter.of(UNIVERSAL, project_scope("p"))
 
 
@@ -38,29 +40,29 @@ def ids(found) -> set[str]:
 
 def test_the_same_store_gives_the_same_pool_object() -> None:
     _, kept = pools(memory(1))
-    assert kept.of(SEES_ALL, at_ms=NOW) is kept.of(SEES_ALL, at_ms=NOW + 1000)
+    assert kept.of(SEES_ALL, at_ms=NOW, **FOCUSED) is kept.of(SEES_ALL, at_ms=NOW + 1000, **FOCUSED)
 
 
 def test_an_added_and_a_retired_memory_show_at_once() -> None:
     store, kept = pools(memory(1))
-    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1"}
+    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1"}
     store.apply([Add(memory=memory(2))])
-    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_2"}
+    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1", "mem_2"}
     store.apply([Retire(memory_id="mem_1", at_ms=NOW)])
-    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_2"}
+    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_2"}
 
 
 def test_a_pool_belongs_to_its_scope() -> None:
     _, kept = pools(memory(1), memory(2, project_scope("p")))
-    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_2"}
-    assert ids(kept.of(ScopeFilter.of(UNIVERSAL), at_ms=NOW)) == {"mem_1"}
-    assert ids(kept.of(ScopeFilter.of(project_scope("q")), at_ms=NOW)) == set()
+    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1", "mem_2"}
+    assert ids(kept.of(ScopeFilter.of(UNIVERSAL), at_ms=NOW, **FOCUSED)) == {"mem_1"}
+    assert ids(kept.of(ScopeFilter.of(project_scope("q")), at_ms=NOW, **FOCUSED)) == set()
 
 
 def test_memories_of_every_project_do_not_crowd_out_the_projects_own() -> None:
     own = [memory(number, project_scope("p")) for number in range(3)]
     _, kept = pools(*own, *(memory(number) for number in range(100, 600)))
-    found = [candidate.memory.id for candidate in kept.of(SEES_ALL, at_ms=NOW).candidates]
+    found = [candidate.memory.id for candidate in kept.of(SEES_ALL, at_ms=NOW, **FOCUSED).candidates]
     assert set(found[:3]) == {one.id for one in own}
     assert len(found) > 100
 
@@ -69,24 +71,24 @@ def test_a_few_memories_of_every_project_stand_by_their_need_among_more_of_its_o
     broad = replace(memory(1), trigger=Trigger(breadth=3.0))
     narrow = [memory(number, project_scope("p")) for number in range(2, 8)]
     _, kept = pools(broad, *narrow)
-    assert kept.of(SEES_ALL, at_ms=NOW).candidates[0].memory == broad
+    assert kept.of(SEES_ALL, at_ms=NOW, **FOCUSED).candidates[0].memory == broad
 
 
 def test_an_old_pool_and_a_question_about_the_past_are_made_anew() -> None:
     _, kept = pools(memory(1))
-    first = kept.of(SEES_ALL, at_ms=NOW)
-    assert kept.of(SEES_ALL, at_ms=NOW + START_POOL_KEEP_MS) is not first
-    assert kept.of(SEES_ALL, at_ms=NOW - 1) is not first
+    first = kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)
+    assert kept.of(SEES_ALL, at_ms=NOW + BY_NEED.keep_ms, **FOCUSED) is not first
+    assert kept.of(SEES_ALL, at_ms=NOW - 1, **FOCUSED) is not first
 
 
 def test_sessions_share_a_pool_unless_one_has_memories_of_its_own() -> None:
     mine = Scope(kind=ScopeKind.SESSION, key="host/mine")
     other = Scope(kind=ScopeKind.SESSION, key="host/other")
     _, kept = pools(memory(1), memory(2, mine))
-    shared = kept.of(SEES_ALL, at_ms=NOW)
-    assert kept.of(ScopeFilter.of(*SEES_ALL.scopes, other), at_ms=NOW) is shared
-    assert ids(kept.of(ScopeFilter.of(*SEES_ALL.scopes, mine), at_ms=NOW)) == {"mem_1", "mem_2"}
-    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1"}
+    shared = kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)
+    assert kept.of(ScopeFilter.of(*SEES_ALL.scopes, other), at_ms=NOW, **FOCUSED) is shared
+    assert ids(kept.of(ScopeFilter.of(*SEES_ALL.scopes, mine), at_ms=NOW, **FOCUSED)) == {"mem_1", "mem_2"}
+    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1"}
 
 
 class CountingSearch:
@@ -118,16 +120,16 @@ def test_a_change_is_put_into_the_kept_pool_and_the_lists_are_not_read_again(tmp
         store.apply([Add(memory=memory(number)) for number in range(300)])
         counting = CountingStore(store)
         kept = StartPools(store=counting, kinds=KindRegistry())  # type: ignore[arg-type]
-        first = kept.of(SEES_ALL, at_ms=NOW)
+        first = kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)
         before = counting.search.read
         store.apply([Add(memory=replace(memory(301), importance=0.0))])
         assert (
-            kept.of(SEES_ALL, at_ms=NOW).candidates is first.candidates
+            kept.of(SEES_ALL, at_ms=NOW, **FOCUSED).candidates is first.candidates
         )  # it stands behind all that are used
         store.apply([Add(memory=replace(memory(302), pinned=True))])
-        assert "mem_302" in ids(kept.of(SEES_ALL, at_ms=NOW))
+        assert "mem_302" in ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED))
         store.apply([Retire(memory_id="mem_302", at_ms=NOW)])
-        assert ids(kept.of(SEES_ALL, at_ms=NOW)) == ids(first)
+        assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == ids(first)
         assert counting.search.read == before
     finally:
         store.close()
@@ -144,8 +146,8 @@ def test_of_all_digests_the_one_written_last_stands_in_the_pool() -> None:
         digest(13, begun=50, written=10),
     )
     store, kept = pools(memory(1), first, second)
-    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_11"}
+    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1", "mem_11"}
     store.apply([Add(memory=third)])
-    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_13"}
+    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1", "mem_13"}
     store.apply([Retire(memory_id="mem_13", at_ms=NOW)])
-    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_11"}
+    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1", "mem_11"}

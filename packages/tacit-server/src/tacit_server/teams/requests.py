@@ -383,7 +383,7 @@ class Requests:
             remotes = self._remotes(team)
             for memory in store.get(sorted(ids), scopes=scopes):
                 found[memory.id] = TeamMemory(memory=shared_form(memory, remotes), team=team, score=0.0)
-        fused = rrf_equal([_ranking("semantic", meanings), _ranking("lexical", words)], {})
+        fused = rrf_equal([_ranking("semantic", meanings), _ranking("lexical", words)])
         best = [(name, score) for name, score in fused if name in found]
         return tuple(
             replace(found[name], score=score) for name, score in best[: max(0, min(limit, MOST_FOUND))]

@@ -17,9 +17,10 @@ from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.session import SessionState
 from tacit.ports.store import ProjectRecord
 from tacit.ports.writer import WriterRequest
+from tacit.presets import preset_of
 from tacit.providers.tokens import EstimateCounter
 from tacit.recall.ask_model import PoolList, PoolLists, make_request
-from tacit.recall.presets import SCORES
+from tacit.recall.stage import Preset
 from tacit.session.holdout import held_out
 
 REQUEST_MARGIN = 1.0
@@ -99,9 +100,11 @@ class NamingAccess:
 
 def may_ask(state: SessionState, settings: Settings) -> bool:
     """Whether a model may be asked for this session: its answer would be used, and its texts may leave."""
-    return not (settings.privacy.incognito or state.incognito) and _uses_answer(state, settings.recall)
+    return not (settings.privacy.incognito or state.incognito) and _uses_answer(
+        state, settings.recall, preset_of(settings.preset)
+    )
 
 
-def _uses_answer(state: SessionState, settings: RecallSettings) -> bool:
+def _uses_answer(state: SessionState, settings: RecallSettings, preset: Preset) -> bool:
     recall_active = settings.enabled and not state.muted and not held_out(state, settings.holdout)
-    return recall_active and SCORES[settings.score].gated
+    return recall_active and preset.gated

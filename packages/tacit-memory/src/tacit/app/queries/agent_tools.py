@@ -34,6 +34,7 @@ from tacit.model.session import SessionKey
 from tacit.model.signal import mark_of_write
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
+from tacit.presets import preset_of
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.render import source_of
 from tacit.safety.trust import require_may_change
@@ -237,8 +238,8 @@ class AgentTools:
         Where a word of the query stands nowhere in the answer, it may be a slip, of which recall knows nothing: then also what
         the answer has far below.
         """
-        recall = self._settings_at(caller.cwd).recall
-        if recall.answers_per_session or recall.session_tokens:
+        settings = self._settings_at(caller.cwd)
+        if any(preset_of(settings.preset).answer_limits(settings.recall)):
             return ()
         matches = self.listing(caller, text=query, unconfirmed=False, limit=MAX_ADDED_BY_SEARCH).memories
         block = besides.block
@@ -397,6 +398,7 @@ class AgentTools:
         self._sessions.flush()
         traces = self._store.list_traces(session=str(key), limit=TRACES)
         silences = Counter(silence_text(trace) for trace in traces if trace.silent)
+        settings = self._settings_at(caller.cwd)
         return replace(
             counts,
             session=str(key),
@@ -405,7 +407,7 @@ class AgentTools:
             tokens=sum(trace.tokens for trace in traces),
             silences=tuple(sorted(silences.items(), key=lambda entry: (-entry[1], entry[0]))),
             answers=len(state.answers),
-            refused=allowed_tokens(state, self._settings_at(caller.cwd).recall)[1],
+            refused=allowed_tokens(state, settings.recall, preset_of(settings.preset))[1],
         )
 
     def _visible(self, cwd: str, scope: str) -> ScopeFilter:

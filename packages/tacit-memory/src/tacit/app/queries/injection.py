@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tacit.app.values import Delivery
-from tacit.config.settings import Categories, RecencyWeights, Settings
+from tacit.config.settings import Settings
 from tacit.model.pack import PackItem, Surface
 from tacit.model.sections import DivergenceAlert
 from tacit.model.session import SessionKey
 from tacit.model.signal import PromptSubmitted, Signal
 from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities
+from tacit.presets.multispace.settings import Categories, MultispaceSettings, RecencyWeights
 
 LIBRARY = HostCapabilities(
     arrival=((Surface.PROMPT, "before"),), cap_chars=0, stored=True, post_compaction=False
@@ -150,11 +151,13 @@ class Injection:
         recall = settings.recall
         changed: dict[str, object] = {}
         if self._categories is not None:
-            changed["categories"] = self._categories
+            changed["multispace"] = recall.multispace.model_copy(update={"categories": self._categories})
             whole = sum(self._categories.model_dump().values())
             changed["budgets"] = recall.budgets.model_copy(update={"prompt": whole})
         if self._recency is not None:
-            changed["recency"] = self._recency
+            multispace = changed.get("multispace", recall.multispace)
+            assert isinstance(multispace, MultispaceSettings)
+            changed["multispace"] = multispace.model_copy(update={"recency": self._recency})
         return (
             settings.model_copy(update={"recall": recall.model_copy(update=changed)}) if changed else settings
         )

@@ -28,7 +28,7 @@ MOST_PHRASE_WORDS = 12
 LEAST_CHANCE = 0.2
 """Least probability of an action that is offered as the moment of a memory."""
 COMMAND_WORDS = 2
-MOST_CANDIDATES, MOST_SHORTLIST, MOST_ITEMS, MOST_TOKENS = 100, 1000, 100, 20_000
+MOST_CANDIDATES, MOST_ITEMS, MOST_TOKENS = 100, 100, 20_000
 """Greatest values of the settings."""
 _CONDITIONS = (
     DropCause.NOT_FOUND,
@@ -49,7 +49,7 @@ class Lost:
         numbers: what was measured of it.
         memory: as it was tried.
         query: what was asked; None = the signal asked for nothing.
-        settings: that held.
+        settings: that held, with the preset's name.
         rank: its best place in the ranking of a space, from 1; None = no space ranks it.
         among: its place among what was left for the budget, from 1; None = it did not get so far.
         files: of the call, relative to the project.
@@ -62,6 +62,7 @@ class Lost:
     memory: Memory
     query: Query | None
     settings: RecallSettings
+    preset: str = "focused"
     rank: int | None = None
     among: int | None = None
     files: tuple[str, ...] = ()
@@ -99,13 +100,13 @@ def _against_silence(silence: SilenceReason) -> Iterator[RemedyStep]:
         case SilenceCause.COMPARISON:
             yield _setting("holdout", 0.0)
         case SilenceCause.CONTEXT_FULL:
-            yield _setting("max_session_memories", 0)
+            yield _setting("typed.max_session_memories", 0)
         case SilenceCause.MUTED:
             yield RemedyStep(kind=RemedyKind.UNMUTE)
         case SilenceCause.OPTED_OUT:
             yield RemedyStep(kind=RemedyKind.OPT_IN, value=silence.detail)
         case SilenceCause.NOT_ASKED if silence.not_asked is NotAsked.SHORT_PROMPT:
-            yield _setting("min_prompt_chars", 0)
+            yield _setting("typed.min_prompt_chars", 0)
         case _:
             return
 
@@ -132,12 +133,6 @@ def _candidates(_why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
         yield _setting("candidates_per_space", lost.rank)
 
 
-def _shortlist(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    place = int(why.value or 0)
-    if lost.settings.shortlist < place <= MOST_SHORTLIST:
-        yield _setting("shortlist", place)
-
-
 def _room(_why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
     """A budget that has room for its line; the room of other slots and lines before it is tried step by step."""
     surface = lost.query.surface if lost.query else Surface.PROMPT
@@ -159,21 +154,19 @@ def _items(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
 
 
 def _kinds(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    on_failure = lost.query is not None and lost.query.surface is Surface.FAILURE
-    key = "failure_kinds" if on_failure and lost.settings.failure_kinds else "kinds"
-    yield _setting(key, (*getattr(lost.settings, key), why.detail))
+    yield _setting("kinds", (*lost.settings.kinds, why.detail))
 
 
 def _similarity(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
     """The floor that held: that of the kind, the least cosine, or the share of the best one."""
-    floors, value, bound = lost.settings.floors, why.value or 0.0, why.bound or 0.0
+    settings, value, bound = lost.settings, why.value or 0.0, why.bound or 0.0
     least = _below(value)
-    if why.detail:
-        yield _setting("floors.similarity", json.dumps({**floors.similarity, why.detail: least}))
-    elif bound <= floors.cosine:
-        yield _setting("floors.cosine", max(0.0, least))
-    elif floors.ratio:
-        yield _setting("floors.ratio", max(0.0, _below(value / (bound / floors.ratio))))
+    if lost.preset == "typed":
+        yield _setting("typed.similarity", json.dumps({**settings.typed.similarity, why.detail: least}))
+    elif lost.preset == "refresh" or bound <= settings.ambient.cosine:
+        yield _setting(f"{lost.preset}.cosine", max(0.0, least))
+    elif ratio := settings.ambient.ratio:
+        yield _setting("ambient.ratio", max(0.0, _below(value / (bound / ratio))))
 
 
 def _in_context(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
@@ -227,7 +220,6 @@ def _plain(text: str) -> str:
 _MAKERS: dict[DropCause, Callable[[DropReason, Lost], Iterator[RemedyStep]]] = {
     DropCause.OUT_OF_SCOPE: _scope,
     DropCause.NOT_FOUND: _candidates,
-    DropCause.SHORT_LIST: _shortlist,
     DropCause.NOT_IN_POOL: _only(RemedyStep(kind=RemedyKind.PIN)),
     DropCause.QUARANTINED: _only(RemedyStep(kind=RemedyKind.ACCEPT)),
     DropCause.UNTRUSTED: _only(RemedyStep(kind=RemedyKind.CONFIRM)),
@@ -235,7 +227,7 @@ _MAKERS: dict[DropCause, Callable[[DropReason, Lost], Iterator[RemedyStep]]] = {
     DropCause.OTHER_BRANCH: _only(RemedyStep(kind=RemedyKind.ALL_BRANCHES)),
     DropCause.BELOW_THRESHOLD: _threshold,
     DropCause.BELOW_IMPORTANCE: lambda why, _lost: iter(
-        [_setting("floors.importance", _below(why.value or 0.0))]
+        [_setting("typed.least_importance", _below(why.value or 0.0))]
     ),
     DropCause.BELOW_SIMILARITY: _similarity,
     DropCause.SECOND_STAGE: lambda why, _lost: iter([_setting("reranker.least", _below(why.value or 0.0))]),
@@ -244,7 +236,6 @@ _MAKERS: dict[DropCause, Callable[[DropReason, Lost], Iterator[RemedyStep]]] = {
     DropCause.TOO_MANY: _items,
     DropCause.NO_ROOM: _room,
     DropCause.INDEXED: _room,
-    DropCause.FAR_BELOW_BEST: _only(_setting("answer_share", 0.0)),
 }
 
 
@@ -255,7 +246,7 @@ def with_setting(settings: RecallSettings, key: str, value: Any, levels: Levels 
         settings = settings.model_copy(
             update={"thresholds": settings.thresholds.model_copy(update={"prompt": threshold})}
         )
-    if key == "recall.floors.similarity":
+    if key == "recall.typed.similarity":
         value = json.loads(value)
     return _with(settings, key.split(".")[1:], value)
 

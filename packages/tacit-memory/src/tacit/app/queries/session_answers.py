@@ -34,16 +34,14 @@ from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord
+from tacit.presets import preset_of
 from tacit.reading.entities import find_entities
 from tacit.reading.languages import check_language
 from tacit.recall.deliver import traced
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.presets import LAYOUTS
-from tacit.recall.presets.scoped import task_of
-from tacit.recall.presets.typed.score import is_enabled, kinds_for_task, task_in
-from tacit.recall.query import with_situation
+from tacit.recall.query import task_of, with_situation
 from tacit.recall.render import ID_TOKENS, renderer
-from tacit.recall.stage import Context, Delivered
+from tacit.recall.stage import Context, Delivered, Preset
 from tacit.recall.stage_log import StageLog
 from tacit.session import ledger
 from tacit.session.answer_priority import wait_for_pending_answers
@@ -202,19 +200,17 @@ class SessionAnswers:
             UnknownKind, InvalidScope: naming what is wrong.
         """
         settings = self._settings_at(cwd)
-        recall = settings.recall
-        if for_task and recall.floors.by_task:
-            kinds = kinds_for_task(task_in(query), recall.kinds, self._parts.kinds)
-        selection = self._wanted(
-            (*kinds, category) if category else kinds, without, types=recall.floors.by_task
-        )
+        preset = preset_of(settings.preset)
+        if for_task and preset.task_kinds is not None:
+            kinds = preset.task_kinds(query, settings.recall, self._parts.kinds) or kinds
+        selection = self._wanted((*kinds, category) if category else kinds, without, preset)
         project = self._projects.of(cwd)
         answer_of = partial(
             self._answer, query, self._visible(project, scope, settings), selection, settings,
             project=project.id if project else "",
             branches=self._projects.branches.view(project, bound=settings.capture.branches),
         )  # fmt: skip
-        limited = bool(settings.recall.answers_per_session or settings.recall.session_tokens)
+        limited = any(preset.answer_limits(settings.recall))
         at_work = self._at_work(cwd) if session is None else ()
         key = session or next((state.key for state in at_work), None)
         if key is None and limited and client:
@@ -232,7 +228,7 @@ class SessionAnswers:
             return answer
         with self._sessions.turn(key, timeout_s=5.0):
             state = self._record(key, cwd)
-            budget, refused = allowed_tokens(state, settings.recall)
+            budget, refused = allowed_tokens(state, settings.recall, preset)
             if refused:
                 return ContextAnswer(block=Block(surface=Surface.ON_DEMAND), refused=refused)
             answer, packed = answer_of(min(budget, most_tokens), state=state, waits=False)
@@ -313,12 +309,11 @@ class SessionAnswers:
 
         return here(self._sessions.states) or here(self._parts.store.list_sessions(limit=SESSIONS_READ))
 
-    def _wanted(self, kinds: Sequence[str], without: Sequence[str], *, types: bool) -> KindSelection:
-        """The kinds that are wanted; with `types` a name stands for all kinds of the `typed` preset's type."""
+    def _wanted(self, kinds: Sequence[str], without: Sequence[str], preset: Preset) -> KindSelection:
+        """The kinds that are wanted; a name stands for all kinds that the preset takes for cases of it."""
         registry = self._parts.kinds
         only = [registry.get(CATEGORIES.get(kind, kind)).name for kind in kinds]
-        if types and only:
-            only = [kind.name for kind in registry if is_enabled(kind.name, only)]
+        only = [kind.name for kind in registry if preset.enabled(kind.name, only)] if only else []
         return KindSelection(
             only=frozenset(only),
             never=frozenset(registry.get(kind).name for kind in without),
@@ -406,8 +401,8 @@ class SessionAnswers:
                 Note(cause=NoteCause.SURFACE, detail=(Surface.ON_DEMAND if text else Surface.START).value),
             ),
         )
-        recall = settings.recall
-        situation = self._pipeline.read_question(text, recall)
+        recall, preset = settings.recall, preset_of(settings.preset)
+        situation = self._pipeline.read_question(text, recall, preset)
         query = Query(
             surface=Surface.ON_DEMAND if text else Surface.START,
             text=text,
@@ -426,20 +421,17 @@ class SessionAnswers:
         if not text:  # the best there is: chosen as for a start pack, held to what an answer is held to
             thresholds = recall.thresholds.model_copy(update={"start": recall.thresholds.on_demand})
             recall = recall.model_copy(
-                update={"thresholds": thresholds, "scopes": recall.scopes.of_an_answer()}
+                update={"thresholds": thresholds, "scoped": recall.scoped.of_an_answer()}
             )
         context = Context(
-            preset=settings.preset,
-            render=renderer(
-                self._parts.kinds, clean, LAYOUTS[recall.render].at(query.surface), with_ids=True
-            ),
+            render=renderer(self._parts.kinds, clean, preset.layout.at(query.surface), with_ids=True),
             facts=situation.notes,
             log=log,
             in_context=selection,
             remaining_ms=_after_hooks if waits else _at_once,
             settles=self._nudges.settles(recall, None),
         )
-        return self._pipeline.run(query, settings=recall, context=context, trace_id="")
+        return self._pipeline.run(query, preset=preset, settings=recall, context=context, trace_id="")
 
 
 def memories_of(pack: Pack, clean: Clean) -> tuple[Memory, ...]:
@@ -466,12 +458,12 @@ def _side_by_side(states: Sequence[SessionState]) -> tuple[SessionState, ...]:
     return tuple(state for state in states if state.last_signal_at_ms > since)
 
 
-def allowed_tokens(state: SessionState, settings: RecallSettings) -> tuple[int, str]:
+def allowed_tokens(state: SessionState, settings: RecallSettings, preset: Preset) -> tuple[int, str]:
     """Tokens of the next answer in this session, or 0 and why there is none.
 
     Counted is what the context holds: a compaction takes start pack and answers out of it.
     """
-    most_answers, most_tokens = settings.answers_per_session, settings.session_tokens
+    most_answers, most_tokens = preset.answer_limits(settings)
     if most_answers and len(state.answers) >= most_answers:
         noun = "answer" if most_answers == 1 else "answers"
         return 0, f"This session has had its {most_answers} {noun}; what matters is in context already."

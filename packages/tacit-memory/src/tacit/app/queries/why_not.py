@@ -30,6 +30,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import SessionStarted, Signal
 from tacit.model.trace import AskedWith, DropCause, DropReason, SilenceReason, Trace
 from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, RemedyStep, WhyNot
+from tacit.presets import preset_of
 from tacit.recall.finished import find_absence, numbers_of
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.signal import surface_for
@@ -254,7 +255,12 @@ class WhyNotExplorer:
         pipeline = copies.pipeline(query, trial.memory) if trial.edited else self._pipeline
         if pipeline is None:
             return None
-        state, log = pipeline.follow(query, settings=inquiry.settings.recall, context=self._context(trial))
+        state, log = pipeline.follow(
+            query,
+            preset=preset_of(inquiry.settings.preset),
+            settings=inquiry.settings.recall,
+            context=self._context(trial),
+        )
         return _Run(absence=find_absence(state, log.records, trial.memory), state=state, pipeline=pipeline)
 
     def _silence(self, trial: _Trial) -> SilenceReason | None:
@@ -268,14 +274,14 @@ class WhyNotExplorer:
             state = replace(state, ledger=())
         if trial.unmuted:
             state = replace(state, muted=False)
-        found = surface_for(signal, state, inquiry.settings.recall)
+        found = surface_for(signal, state, inquiry.settings.recall, preset_of(inquiry.settings.preset))
         return found if isinstance(found, SilenceReason) else None
 
     def _context(self, trial: _Trial) -> Context:
         inquiry, session = trial.inquiry, trial.inquiry.session
         project = self._projects.of(inquiry.cwd) if inquiry.cwd else None
         recall = inquiry.settings.recall
-        again = 0 if recall.placement == "system_every_call" else recall.reinject_after
+        again = 0 if preset_of(inquiry.settings.preset).every_call else recall.reinject_after
 
         def in_context(memory: Memory) -> DropReason | None:
             if trial.new_session and memory.id == trial.memory.id:
@@ -290,7 +296,6 @@ class WhyNotExplorer:
         return Context(
             in_context=in_context,
             pinned_in_context=in_context,
-            preset=inquiry.settings.preset,
             root=project.root if project else "",
             window=tuple(name for name in window if not (trial.new_session and name == trial.memory.id)),
             usage=use_counts(self._parts.store),
@@ -307,7 +312,7 @@ class WhyNotExplorer:
             return RecallNumbers()
         proposed = dict.fromkeys((*state.spaces, "error", "moment"), state.settings.candidates_per_space)
         why = absence.why if absence is not None else None
-        if why is not None and why.cause is DropCause.NOT_FOUND and state.source == "search":
+        if why is not None and why.cause is DropCause.NOT_FOUND and state.searched:
             state = self._ranked_wide(run.pipeline, state, trial)
         numbers = numbers_of(state, trial.memory, proposed=proposed)
         if why is not None and why.cause is DropCause.NO_ROOM:
@@ -317,7 +322,9 @@ class WhyNotExplorer:
     def _ranked_wide(self, pipeline: RecallPipeline, state: RecallState, trial: _Trial) -> RecallState:
         """The same recall in which every space ranks all that it knows; it is judged as before."""
         settings = state.settings.model_copy(update={"candidates_per_space": RANKED})
-        wide, _ = pipeline.follow(state.query, settings=settings, context=self._context(trial))
+        wide, _ = pipeline.follow(
+            state.query, preset=state.preset, settings=settings, context=self._context(trial)
+        )
         return wide.changed(settings=state.settings, scored=state.scored)
 
     # --- remedies
@@ -374,6 +381,7 @@ class WhyNotExplorer:
             memory=trial.memory,
             query=state.query if state is not None else None,
             settings=inquiry.settings.recall,
+            preset=inquiry.settings.preset,
             rank=min(ranks, default=None),
             among=fresh.index(trial.memory.id) + 1 if trial.memory.id in fresh else None,
             files=self._projects.relative(inquiry.inputs.paths, project, inquiry.cwd),

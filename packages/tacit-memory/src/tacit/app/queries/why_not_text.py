@@ -96,7 +96,7 @@ def _details(absence: Absence, answer: WhyNot) -> list[str]:
         case DropCause.NOT_FOUND:
             told += [_rank_sentence(rank) for rank in numbers.spaces if rank.proposes]
         case DropCause.SHORT_LIST:
-            told.append(f"The settings let {numbers.shortlist} candidates be judged (recall.shortlist).")
+            told.append(f"The settings let {numbers.shortlist} candidates be judged.")
         case DropCause.BELOW_THRESHOLD:
             told += [_rank_sentence(rank) for rank in numbers.spaces if rank.rank is not None]
         case DropCause.NO_ROOM:

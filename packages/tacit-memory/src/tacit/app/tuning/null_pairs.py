@@ -14,6 +14,7 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter, Store
+from tacit.presets import preset_of
 from tacit.reading.entities import find_entities
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.stage import Context
@@ -33,10 +34,12 @@ def best_of_null_pairs(
 ) -> tuple[list[float], str]:
     """Best relevance of each pair, 0 without a candidate; and how they were paired, `projects` or `situations`."""
     queries, paired = _null_queries(store, traces, projects)
-    context = Context(preset=settings.preset)
+    preset, context = preset_of(settings.preset), Context()
     best: list[float] = []
     for query in queries:
-        _, trace = pipeline.run(query, settings=settings.recall, context=context, trace_id="tune")
+        _, trace = pipeline.run(
+            query, preset=preset, settings=settings.recall, context=context, trace_id="tune"
+        )
         best.append(_best(trace, _generic(store, query.scope)))
     return best, paired
 

@@ -99,11 +99,9 @@ def evidence_of(
 
 
 def cover(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """The candidates of a prompt that the fitted gate judges, with how much of what it names each of them holds (`COVERED`)."""
+    """The candidates of a prompt with how much of what it names each of them holds (`COVERED`)."""
     query, candidates = state.query, state.found or ()
-    if not (state.score.gated and query.surface is Surface.PROMPT and candidates):
-        return Outcome(kept=state)
-    words = content_words(query.raw_text[:PROMPT_CHARS])
+    words = content_words(query.raw_text[:PROMPT_CHARS]) if candidates else ()
     names = tuple(candidate.memory.id for candidate in candidates)
     if not words:
         return Outcome(kept=state)

@@ -14,8 +14,8 @@ from tacit.model.evidence import Shortlist
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, Relation, TrustTier
 from tacit.model.pack import Surface
+from tacit.presets.multispace.score import weighted_agreement
 from tacit.recall.measure import measure_spaces
-from tacit.recall.presets.multispace.score import weighted_agreement
 from tacit.recall.spaces import SPACES, causal, expanded, graph, late, periodic, sequence
 from tacit.recall.spaces.late import token_matches_of
 from tacit.text.stemming import stem_list, stems

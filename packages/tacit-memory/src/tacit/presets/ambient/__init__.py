@@ -1,0 +1,1 @@
+"""The `ambient` preset. See the README beside this file."""

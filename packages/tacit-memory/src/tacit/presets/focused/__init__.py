@@ -1,0 +1,1 @@
+"""The `focused` preset, the default. See the README beside this file."""

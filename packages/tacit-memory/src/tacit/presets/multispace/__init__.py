@@ -1,0 +1,1 @@
+"""The `multispace` preset. See the README beside this file."""

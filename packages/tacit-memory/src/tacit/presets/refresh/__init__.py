@@ -1,0 +1,1 @@
+"""The `refresh` preset. See the README beside this file."""

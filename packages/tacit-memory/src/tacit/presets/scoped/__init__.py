@@ -1,0 +1,1 @@
+"""The `scoped` preset. See the README beside this file."""

@@ -1,0 +1,1 @@
+"""The `typed` preset. See the README beside this file."""

@@ -1,0 +1,369 @@
+"""The `typed` preset. It adds five weighted parts to a relevance, lists fixed kinds of memories at the start, and groups lines by type. `score.py` has the formula.
+
+The blocks have sections by type at the start, prefixed lines before a prompt (section 3.3 of the seed). They stand inside the usual
+delimiters, which stand for the seed's own (`<relevant_context>`). Dates are absolute and who said it stays on the line. A long memory is
+shown by its first sentences, 200 characters in a section and 150 before a prompt, and ends in an ellipsis; of an error the last
+sentence, which says what fixed it, stays. An answer on demand is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tacit.config.settings import RecallSettings
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
+from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
+from tacit.model.pack import Pack, PackItem, Surface
+from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionState
+from tacit.model.signal import PromptSubmitted
+from tacit.model.trace import Drop, DropCause, DropReason, NotAsked, SilenceCause, SilenceReason
+from tacit.ports.store import MemoryFilter, SearchableStore
+from tacit.presets.typed.score import (
+    DAY_MS,
+    RULES,
+    SUMMARIES,
+    is_enabled,
+    kinds_for_task,
+    serves_task,
+    start_relevance,
+    task_in,
+    task_of,
+    type_of,
+    typed_query,
+    typed_relevance,
+    weights_of,
+)
+from tacit.presets.typed.settings import TypedSettings
+from tacit.reading.sentences import shorten_at_sentence, split_sentences
+from tacit.recall.fuse import rrf_weighted
+from tacit.recall.pipelines import search
+from tacit.recall.pipelines.on_demand import judged_answer
+from tacit.recall.pipelines.start import start
+from tacit.recall.render import frame_text, side_by_side, source_of
+from tacit.recall.score import judge_each
+from tacit.recall.score.floors import similarity_of
+from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, StartPoolDesign
+from tacit.safety.escape import escape_text
+
+# --- blocks
+
+TITLE = "## Project Context from Previous Sessions"
+ABOUT = "The following context was automatically retrieved from your project's memory:"
+INLINE = "Based on your project history:"
+ELLIPSIS = " ..."
+SECTION_CHARS, INLINE_CHARS = 200, 150
+SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Preference", ("identity", "preference", "correction", "anti_pattern", "guideline")),
+    ("Decision", ("decision",)),
+    ("File Context", ("file_context",)),
+    ("Error Pattern", ("error_pattern",)),
+    ("Research", ("research",)),
+)
+OTHER = "Other"
+_SECTIONED = (Surface.START, Surface.COMPACTION, Surface.SUBAGENT)
+
+
+def typed_line(
+    candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
+) -> str:
+    """One memory: `- [DEC] Use PostgreSQL. (user, 2026-11-20)`."""
+    kind = candidate.memory.kind
+    prefix = kinds.of_stored("outcome" if kind in SUMMARIES else kind).prefix
+    shortened = text != candidate.memory.content and text == candidate.memory.content[: len(text)]
+    mark = ELLIPSIS if shortened and text else ""
+    return f"- [{prefix}] {escape_text(clean(text))}{mark} ({escape_text(clean(source_of(candidate)))})"
+
+
+def typed_text(memory: Memory, surface: Surface) -> str:
+    """The words of a memory that a block shows: all of them, or its summary where it is longer than the surface allows."""
+    if surface is Surface.ON_DEMAND:
+        return memory.content
+    most = INLINE_CHARS if surface is Surface.PROMPT else SECTION_CHARS
+    text = " ".join(memory.content.split())
+    if len(text) <= most:
+        return memory.content
+    if BUILTIN_KINDS.of_stored(memory.kind).explains_errors:
+        sentences = split_sentences(text) or (text,)
+        last = sentences[-1]
+        head = _cut(sentences[0], most - len(last) - len(ELLIPSIS) - 1)
+        if len(sentences) > 1 and head:
+            return f"{head}{ELLIPSIS} {last}"
+    return f"{_cut(text, most) or text[:most]}{ELLIPSIS}"
+
+
+def _cut(text: str, most: int) -> str:
+    """Whole sentences within `most` characters, else whole words; "" where not even one word fits."""
+    if len(text) <= most:
+        return text
+    return (
+        shorten_at_sentence(text, lambda shortened: len(shortened) <= most)
+        or text[: most + 1].rpartition(" ")[0]
+    )
+
+
+def typed_frame(surface: Surface) -> str:
+    """Everything that can stand around the lines."""
+    first, last = _delimiters(surface)
+    titles = [f"### {title}" for title in (*(name for name, _ in SECTIONS), OTHER)]
+    between = [TITLE, ABOUT, *titles, "---"] if surface in _SECTIONED else [INLINE]
+    return "\n".join((first, *between, last))
+
+
+def typed_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
+    """Sections in the seed's order, best first within each; or one list, best first."""
+    if not pack.items:
+        return ""
+    first, last = _delimiters(pack.surface)
+    if pack.surface not in _SECTIONED:
+        ranked = side_by_side(sorted(pack.items, key=_rank))
+        lines = [typed_line(item.candidate, item.text, kinds, clean) for item in ranked]
+        return "\n".join((first, INLINE, *lines, last))
+    by_title: dict[str, list[PackItem]] = {}
+    for item in sorted(pack.items, key=_rank):
+        by_title.setdefault(section_of(item.candidate.memory.kind), []).append(item)
+    body: list[str] = []
+    for title in (*(name for name, _ in SECTIONS), OTHER):
+        if title in by_title:
+            body.append(f"### {title}")
+            body += [
+                typed_line(item.candidate, item.text, kinds, clean) for item in side_by_side(by_title[title])
+            ]
+    return "\n".join((first, TITLE, ABOUT, *body, "---", last))
+
+
+def section_of(kind: str) -> str:
+    """Title of the section for `kind`."""
+    return next((title for title, kinds in SECTIONS if kind in kinds), OTHER)
+
+
+def _rank(item: PackItem) -> tuple[float, float, tuple[int, str]]:
+    candidate = item.candidate
+    return (-candidate.relevance, -candidate.fused, candidate.memory.newest_first)
+
+
+def _delimiters(surface: Surface) -> tuple[str, str]:
+    opening, last = frame_text(surface)
+    return opening.partition("\n")[0], last
+
+
+# --- start pool and parts
+
+START_POOL_KEEP_MS = 5 * 60_000
+"""Source: section 8.3 of the typed seed."""
+MOST_READ = 400
+"""Memories of one list that are looked at, newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _List:
+    name: str
+    kinds: tuple[str, ...]
+    limit: int
+    days: int | None = None
+
+
+LISTS: tuple[_List, ...] = (
+    _List(name="preferences", kinds=tuple(sorted(RULES)), limit=20),
+    _List(name="decisions", kinds=("decision",), limit=10, days=30),
+    _List(name="files", kinds=("file_context",), limit=10),
+    _List(name="errors", kinds=("error_pattern",), limit=5, days=60),
+    _List(name="research", kinds=("research",), limit=5, days=90),
+)
+
+
+def typed_start(
+    store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
+) -> tuple[tuple[Candidate, ...], tuple[Note, ...]]:
+    """Candidates of the lists with their scores, best first, and a fact per list.
+
+    Source: the typed seed, section 8.1: preferences (20), decisions of the last 30 days (10), file contexts (10, the most
+    used), error patterns of the last 60 days (5); each only where the settings turn its type on. Research, where it is on, has
+    a section and a share at the start in the seed (3.3, 5.2) and no list: it gets that of error patterns, 5 of two half-lives.
+    Ties are broken by memory id.
+    """
+    weights, enabled = settings.typed, settings.kinds
+    candidates: list[Candidate] = []
+    facts: list[Note] = []
+    for listing in LISTS:
+        names = tuple(kind for kind in listing.kinds if is_enabled(kind, enabled))
+        if not names:
+            continue
+        memories = store.list_memories(MemoryFilter(kinds=names), scope=scope, limit=MOST_READ)
+        fit = [m for m in memories if m.validity.holds_at(at_ms) and _within(m, at_ms, listing.days)]
+        scored = [(start_relevance(m, kinds.of_stored(m.kind), at_ms=at_ms, weights=weights), m) for m in fit]
+        scored.sort(
+            key=lambda entry: (-entry[0], -entry[1].importance, -entry[1].use_count, entry[1].newest_first)
+        )
+        candidates += [
+            Candidate(memory=m, scores=(("recent", 1.0),), fused=s, relevance=s)
+            for s, m in scored[: listing.limit]
+        ]
+        facts.append(
+            Note(
+                cause=NoteCause.LISTED,
+                detail=listing.name,
+                count=min(len(scored), listing.limit),
+                of=len(scored),
+            )
+        )
+    candidates.sort(key=lambda c: (-c.relevance, c.memory.newest_first))
+    return tuple(candidates), tuple(facts)
+
+
+def _within(memory: Memory, at_ms: int, days: int | None) -> bool:
+    return days is None or at_ms - memory.validity.valid_from_ms <= days * DAY_MS
+
+
+# --- what a memory needs
+
+_REST = "*"
+"""In the least similarities: every type that has none of its own."""
+
+
+def reach_floors(state: RecallState) -> Outcome[RecallState]:
+    """The scored candidates that reach every floor of the seed; what is certain passes the threshold of its surface, too.
+
+    Sources: sections 2.2 (kinds of a task, least importance), 2.3 (least similarity by type, what is certain), 6.1 (enabled types).
+    """
+    done = held_to_floors(
+        state.scored or (), query=state.query, settings=state.settings, threshold=state.threshold
+    )
+    return Outcome(kept=state.changed(reached=done.kept), drops=done.drops)
+
+
+def held_to_floors(
+    scored: Sequence[Candidate], *, query: Query, settings: RecallSettings, threshold: float
+) -> Outcome[tuple[Candidate, ...]]:
+    """Keep what reaches every floor; `threshold` = the relevance that what is certain has at least."""
+    floors = settings.typed
+    kept: list[Candidate] = []
+    drops: list[Drop] = []
+    for candidate in scored:
+        reason = _kind_objection(candidate.memory.kind, query, settings) or _objection(
+            candidate, query, floors
+        )
+        if reason is not None:
+            drops.append(Drop(memory_id=candidate.memory.id, why=reason))
+        elif floors.certain and similarity_of(query, candidate) >= floors.certain:
+            reasons = (*candidate.reasons, "certain")
+            kept.append(replace(candidate, relevance=max(candidate.relevance, threshold), reasons=reasons))
+        else:
+            kept.append(candidate)
+    return Outcome(kept=tuple(kept), drops=tuple(drops))
+
+
+def _kind_objection(kind: str, query: Query, settings: RecallSettings) -> DropReason | None:
+    kinds, by_task = settings.kinds, settings.typed.by_task
+    if kinds and kind not in kinds and not (by_task and is_enabled(kind, kinds)):
+        return DropReason(cause=DropCause.KIND_OFF, detail=kind)
+    if by_task and query.surface is not Surface.FAILURE:
+        task = task_of(query)
+        if not serves_task(kind, task, kinds):
+            return DropReason(cause=DropCause.KIND_NOT_FOR_TASK, detail=f"{kind}, {task}")
+    return None
+
+
+def _objection(candidate: Candidate, query: Query, floors: TypedSettings) -> DropReason | None:
+    memory = candidate.memory
+    if memory.importance < floors.least_importance:
+        return DropReason(
+            cause=DropCause.BELOW_IMPORTANCE, value=memory.importance, bound=floors.least_importance
+        )
+    similar = similarity_of(query, candidate)
+    of_type = floors.similarity.get(type_of(memory.kind), floors.similarity.get(_REST, 0.0))
+    least = floors.similarity.get(memory.kind, of_type)
+    if similar < least:
+        return DropReason(cause=DropCause.BELOW_SIMILARITY, value=similar, bound=least, detail=memory.kind)
+    return None
+
+
+def why_silent(
+    signal: PromptSubmitted, state: SessionState, settings: RecallSettings
+) -> SilenceReason | None:
+    """A prompt that says too little to search by, and a session that was given enough, get nothing."""
+    limits = settings.typed
+    if len(signal.text.strip()) < limits.min_prompt_chars:
+        return SilenceReason(
+            cause=SilenceCause.NOT_ASKED, not_asked=NotAsked.SHORT_PROMPT, bound=limits.min_prompt_chars
+        )
+    if limits.max_session_memories and memories_for_prompts(state) > limits.max_session_memories:
+        return SilenceReason(cause=SilenceCause.CONTEXT_FULL, bound=limits.max_session_memories)
+    return None
+
+
+def memories_for_prompts(state: SessionState) -> int:
+    """How many different memories prompts of this epoch were given; a start pack, however large, is not counted."""
+    return len({e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is Surface.PROMPT})
+
+
+# --- pipelines
+
+_JUDGE = partial(
+    judge_each,
+    lambda query, candidate, kind, settings: typed_relevance(query, candidate, kind, weights=settings.typed),
+)
+
+
+def searching(kit: Kit, state: RecallState) -> Pipeline:
+    """A search for the types of the task; the five-part score; the least similarity of each type."""
+    return search(kit, state, judge=_JUDGE, reach=(("score", reach_floors),))
+
+
+def adapt(settings: RecallSettings, surface: Surface) -> RecallSettings:
+    """After a failure only error patterns are of use."""
+    return (
+        settings.model_copy(update={"kinds": ("error_pattern",)}) if surface is Surface.FAILURE else settings
+    )
+
+
+def _shares(settings: RecallSettings, surface: Surface) -> Mapping[str, float]:
+    """Shares of the budget; what one leaves goes to the others."""
+    if surface is Surface.START:
+        return settings.typed.start_shares
+    return settings.typed.prompt_shares if surface is Surface.PROMPT else {}
+
+
+def _task_kinds(task: str, settings: RecallSettings, kinds: KindRegistry) -> tuple[str, ...]:
+    return kinds_for_task(task_in(task), settings.kinds, kinds) if settings.typed.by_task else ()
+
+
+PRESET = Preset(
+    name="typed",
+    pipelines={
+        Surface.START: start,
+        Surface.COMPACTION: start,
+        Surface.PROMPT: searching,
+        Surface.ACTION: searching,
+        Surface.FAILURE: searching,
+        Surface.SUBAGENT: searching,
+        Surface.ON_DEMAND: partial(judged_answer, judge=_JUDGE),
+    },
+    layout=Layout(frame=typed_frame, line=typed_line, block=typed_block, text=typed_text, frame_is_most=True),
+    # Fixed lists: rules, decisions of 30 days, files, error patterns of 60 days.
+    start_pool=StartPoolDesign(
+        make=typed_start,
+        keep_ms=START_POOL_KEEP_MS,
+        keyed_by=lambda settings: (settings.kinds, weights_of(settings.typed)),
+    ),
+    # Candidates only; the score orders.
+    fuse=rrf_weighted,
+    # All of them are scored.
+    shortlist=20,
+    # The best of every type first, then the rest by score.
+    order="one_of_each",
+    shares=_shares,
+    adapt=adapt,
+    ask=typed_query,
+    enabled=is_enabled,
+    # Long prompts, small context windows and a session that was given much lately make the budget smaller.
+    shrinks=frozenset({"prompt", "window", "usage"}),
+    window_tokens=lambda settings: settings.typed.context_window,
+    why_silent=why_silent,
+    task_kinds=_task_kinds,
+)

@@ -1,0 +1,145 @@
+"""The second-stage model: a cross-encoder in a folder that reads the question and a text together. In: two texts. Out: a probability.
+
+    p = 1 / (1 + exp(-logit));  with two logits the second's share by softmax
+
+Source: Nogueira and Cho, Passage re-ranking with BERT, 2019. The folder holds `model.onnx` or `onnx/model.onnx` and
+`tokenizer.json` or an uncased `vocab.txt`, as sentence-transformers exports it. It is loaded in the background: whoever asks meanwhile
+is told so and goes on without it. Never downloads.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ProviderError
+from tacit.providers.embedding.onnx_dir import Encode, find_model, make_encode, read_json
+from tacit.providers.embedding.session import Session, open_session, run_model
+
+QUESTION_TOKENS = 128
+"""A question is cut here, so that the text has room."""
+MOST_TOKENS = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedModel:
+    """An open model."""
+
+    encode: Encode
+    session: Session
+
+
+class CrossEncoder:
+    """The model of a folder, loaded once. Safe to share between threads.
+
+    Raises:
+        ProviderError: at once if the folder holds no model.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = find_model(folder)
+        length = read_json(folder / "tokenizer_config.json").get("model_max_length")
+        self.max_tokens = min(length, MOST_TOKENS) if isinstance(length, int) else MOST_TOKENS
+        self.name = f"onnx:{folder.name}"
+        self._lock = threading.Lock()
+        self._loading: threading.Thread | None = None
+        self._loaded: LoadedModel | None = None
+        self._error: ProviderError | None = None
+
+    @property
+    def ready(self) -> bool:
+        """See the port."""
+        if self._error is not None:
+            raise self._error
+        if self._loaded is not None:
+            return True
+        with self._lock:
+            if self._loading is None:
+                self._loading = threading.Thread(target=self._load_aside, name="tacit-load", daemon=True)
+                self._loading.start()
+        return False
+
+    def loaded(self) -> LoadedModel:
+        """The open model; waits where it is not open yet.
+
+        Raises:
+            ProviderError: if it cannot be opened.
+        """
+        if self._loaded is None:
+            self._open()
+        if self._loaded is None:
+            raise self._error or ProviderError(f"The model {self._path} was not loaded.")
+        return self._loaded
+
+    def _load_aside(self) -> None:
+        try:
+            self._open()
+        except ProviderError:
+            return  # kept for whoever asks next
+
+    def _open(self) -> None:
+        with self._lock:
+            if self._loaded is not None or self._error is not None:
+                return
+            try:
+                encode = make_encode(self._folder, self.max_tokens)
+                self._loaded = LoadedModel(encode=encode, session=open_session(self._path))
+            except ProviderError as error:
+                self._error = error
+            except ImportError as error:
+                self._error = ProviderError(f"onnxruntime cannot be imported: {error}")
+
+    def run(self, ids: list[int], types: list[int]) -> NDArray[Any]:
+        """The model's first output for one sequence of tokens.
+
+        Raises:
+            ProviderError: if the model asks for something unknown or fails.
+        """
+        session = self.loaded().session
+        row = np.array([ids], dtype=np.int64)
+        offered: Mapping[str, NDArray[np.int64]] = {
+            "input_ids": row,
+            "attention_mask": np.ones_like(row),
+            "token_type_ids": np.array([types], dtype=np.int64),
+        }
+        names = [node.name for node in session.get_inputs()]
+        unknown = [name for name in names if name not in offered]
+        if unknown:
+            raise ProviderError(f"The model {self._path} asks for unknown inputs: {', '.join(unknown)}.")
+        output_name = session.get_outputs()[0].name
+        return run_model(session, output_name, {name: offered[name] for name in names}, model=str(self._path))
+
+    def score(self, text: str, other: str) -> float:
+        """See the port."""
+        encode = self.loaded().encode
+        query = encode(text)
+        if len(query) > QUESTION_TOKENS:
+            query = [*query[: QUESTION_TOKENS - 1], query[-1]]
+        document = encode(other)[1:]
+        room = self.max_tokens - len(query)
+        if len(document) > room:
+            document = [*document[: room - 1], document[-1]]
+        logits = self.run([*query, *document], [0] * len(query) + [1] * len(document)).reshape(-1)
+        match logits.size:
+            case 1:
+                return _sigmoid(float(logits[0]))
+            case 2:
+                return _sigmoid(float(logits[1]) - float(logits[0]))
+            case size:
+                raise ProviderError(
+                    f"{self.name} gives {size} numbers for a pair; one or two are known.",
+                    hint="Name the folder of a cross-encoder for ranking.",
+                )
+
+
+def _sigmoid(logit: float) -> float:
+    """1 / (1 + exp(-logit)), without overflow."""
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))

@@ -1,0 +1,90 @@
+"""Before a prompt: what the fitted gate, or a language model of the user's own, expects to be needed next.
+
+In: a query that speaks of a prompt. Out: its pipeline. The gate judges the whole short list at once. A model that was asked at the prompt
+judges in its place; one that was asked in the pause before adds to what the gate says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from tacit.model.evidence import Candidate
+from tacit.recall.ask_model import ask_judge
+from tacit.recall.fuse import fuse
+from tacit.recall.guard import guard
+from tacit.recall.measure import load, measure
+from tacit.recall.pipelines import hand_over, nothing, second_stage
+from tacit.recall.retrieve import ask, embed
+from tacit.recall.score import judged, with_armed
+from tacit.recall.score.armed import ArmedWeights, judge_threshold
+from tacit.recall.score.gate import Gate, cover
+from tacit.recall.score.usage import use_rates, with_usage
+from tacit.recall.stage import Kit, Outcome, Pipeline, RecallState
+
+NAMED = "named by the model"
+"""Reason of a memory that a model at the prompt named."""
+
+
+def prompt(kit: Kit, state: RecallState) -> Pipeline:
+    """Embed, search, fuse, measure, judge by the gate, look at files, guard, drop what is known, pack, render."""
+    if state.nothing_coming:
+        return nothing(kit, state)
+    tools = kit.tools
+    return Pipeline(
+        ask=(
+            *((("retrieve", ask_judge),) if state.context.judge is not None else ()),
+            ("retrieve", partial(embed, tools, reference=kit.reference)),
+        ),
+        find=(
+            ("retrieve", partial(ask, tools)),
+            ("fuse", fuse),
+            ("fuse", partial(load, tools, armed_too=True)),
+            ("fuse", measure),
+            ("fuse", partial(cover, tools)),
+        ),
+        choose=(
+            ("score", partial(judge_prompt, kit.gate, kit.armed)),
+            ("score", partial(kit.files.look, tools)),
+            *second_stage(kit),
+            ("guard", guard),
+            *hand_over(kit, state),
+        ),
+    )
+
+
+def judge_prompt(gate: Gate, weights: ArmedWeights | None, state: RecallState) -> Outcome[RecallState]:
+    """Every candidate with its relevance: by the model at the prompt, else by the gate with what a model in the pause named."""
+    candidates = state.found or ()
+    if (chances := state.judged) is not None:
+        named = judged(
+            state,
+            [
+                (chances.get(candidate.memory.id, 0.0), _named_reason(chances, candidate))
+                for candidate in candidates
+            ],
+        ).kept
+        least = judge_threshold(chances, state.settings.judge)
+        thresholds = state.settings.thresholds.model_copy(update={state.query.surface.value: least})
+        return Outcome(
+            kept=named.changed(settings=state.settings.model_copy(update={"thresholds": thresholds}))
+        )
+    if not candidates:
+        return judged(state, ())
+    judgments = gate.judge(
+        state.query,
+        candidates,
+        kinds=state.kinds,
+        among=state.memories_asked,
+        domain_similarity=state.domain_similarity,
+    )
+    rates = use_rates(state.context.usage)
+    used = [
+        with_usage(judgment, candidate.memory, rates)
+        for candidate, judgment in zip(candidates, judgments, strict=True)
+    ]
+    return judged(state, with_armed(state, used, weights))
+
+
+def _named_reason(chances: Mapping[str, float], candidate: Candidate) -> tuple[str, ...]:
+    return (NAMED,) if candidate.memory.id in chances else ()
