@@ -33,8 +33,7 @@ def missing(name: str) -> Callable[[], None]:
     def command() -> None:
         raise NotFound(
             f"`tacit {name}` needs the package {package}, which is not installed here.",
-            hint=f"In a clone of Tacit: `uv tool install ./packages/tacit-memory --with ./packages/{package}`, or "
-            f"`pip install ./packages/tacit-memory ./packages/{package}`.",
+            hint=f"In a clone of Tacit: `uv tool install --reinstall ./packages/tacit-memory --with ./packages/{package}`.",
         )
 
     command.__doc__ = f"{about}\n\nNeeds the package {package}, which is not installed here."
