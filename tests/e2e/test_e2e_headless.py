@@ -12,8 +12,8 @@ import pytest
 from e2e.drivers.clients import client_path
 from loopback import QuietHandler, loopback
 from tacit.errors import ProviderError
-from tacit.hosts.probe import claude_code as claude_probe
-from tacit.hosts.probe import opencode as opencode_probe
+from tacit.hosts.claude_code import proof as claude_probe
+from tacit.hosts.opencode import proof as opencode_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 from tacit.ports.writer import WriterRequest
 from tacit.providers.writing.clients import client_named

@@ -12,13 +12,13 @@ from presets.acceptance import acceptance
 from presets.driving import lines_of
 from tacit.app.reasons import reason_text, silence_text
 from tacit.capture.prepare import AMBIENT
-from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.config.describe import describe_settings
 from tacit.config.fields import check_layer
 from tacit.config.layers import read_settings
 from tacit.config.overrides import SettingsTarget, overridden, reset_values, set_values
 from tacit.config.reload import SettingsWatcher
 from tacit.errors import InvalidSetting, ProviderError
+from tacit.hosts.transcripts.cleaning import clean_prompt
 from tacit.model.evidence import Hit, Ranking
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.hosts.install import CLIENTS, HOSTS
+from tacit.hosts.install import CLIENTS
+from tacit.hosts.registry import BUILT_IN
 from tacit_evals import host_hour
 
 
 def test_every_host_and_one_mcp_client_are_measured():
     measured = {*host_hour.CLIENTS, *host_hour.PROBES}
-    assert measured - set(CLIENTS) == set(HOSTS)
+    assert measured - set(CLIENTS) == set(BUILT_IN)
     assert measured & set(CLIENTS)
 
 

@@ -23,12 +23,13 @@ from pathlib import Path
 
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
-from tacit.capture.discover import HOSTS, TranscriptInfo, named_transcripts
 from tacit.capture.report import CaptureReport
 from tacit.capture.session import SessionContext, extract_learnings
-from tacit.capture.transcripts.sessions import Session, read_sessions
 from tacit.config.settings import EmbedderSettings, PrivacySettings
 from tacit.errors import TacitError
+from tacit.hosts.registry import readable_hosts
+from tacit.hosts.transcripts.discover import TranscriptInfo, named_transcripts
+from tacit.hosts.transcripts.sessions import Session, read_sessions
 from tacit.model.memory import Memory
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
@@ -188,7 +189,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folders = sorted({path for path in options.data.iterdir() if path.is_dir()}) or [options.data]
     infos = [info for folder in folders for info in named_transcripts([folder], cwd=str(folder))]
     lines = [info for info in infos if info.path.suffix == ".jsonl"]
-    hosts = [info for info in lines if info.host in HOSTS]
+    hosts = [
+        info
+        for info in lines
+        if info.host in {*(host.name for host in readable_hosts()), "specstory", "aider"}
+    ]
     speeds = {"hosts": time_reading(hosts), "jsonl": time_reading(lines), "all": time_reading(infos)}
     speeds["hosts_again"] = time_reading(hosts, repeat=options.repeat)
     for name, speed in speeds.items():

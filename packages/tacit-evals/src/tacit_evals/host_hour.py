@@ -23,7 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.config.home import Home
-from tacit.hosts.probe import claude_code, codex, copilot, cursor, gemini, mcp_server, opencode
+from tacit.hosts.claude_code import proof as claude_code
+from tacit.hosts.codex import proof as codex
+from tacit.hosts.copilot import proof as copilot
+from tacit.hosts.cursor import proof as cursor
+from tacit.hosts.gemini import proof as gemini
+from tacit.hosts.opencode import proof as opencode
+from tacit.hosts.probe import mcp_server
 from tacit.hosts.probe.process import ProbeResult
 from tacit.hosts.probe.stub_model import StubModel
 from tacit_evals.plain_install import build_wheel, commit_copy

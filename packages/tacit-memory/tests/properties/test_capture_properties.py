@@ -12,9 +12,9 @@ from tacit.capture.bootstrap.markdown import read_rules
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.session_end import find_statements, open_loops
 from tacit.capture.pipeline import CapturePipeline
-from tacit.capture.transcripts.plain import read_messages
-from tacit.capture.turn import Turn
 from tacit.config.settings import CaptureSettings, PrivacySettings
+from tacit.hosts.transcripts.plain import read_messages
+from tacit.hosts.transcripts.turn import Turn
 from tacit.model.changes import Add, Draft
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, TrustTier

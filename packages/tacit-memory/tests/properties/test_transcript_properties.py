@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tacit.capture.bootstrap.decisions import read_decision
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
 from tacit.capture.bootstrap.sources import read_readme
-from tacit.capture.transcripts.claude_code import read_claude_code
-from tacit.capture.transcripts.codex import read_codex
-from tacit.capture.transcripts.copilot import read_copilot
-from tacit.capture.transcripts.sessions import read_sessions
 from tacit.errors import HostError, InvalidPayload
+from tacit.hosts.claude_code.transcript import read_claude_code
+from tacit.hosts.codex.transcript import read_codex
+from tacit.hosts.copilot.transcript import read_copilot
+from tacit.hosts.transcripts.sessions import read_sessions
 from tacit.state.captured import Position
 
 CALM = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit.backends.sqlite import open_sqlite_store
-from tacit.capture.discover import TranscriptInfo
 from tacit.capture.pipeline import CapturePipeline
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput
+from tacit.hosts.transcripts.discover import TranscriptInfo
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, TrustTier
 from tacit.ports.models import Embedder

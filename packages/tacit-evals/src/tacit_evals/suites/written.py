@@ -30,13 +30,13 @@ from tacit.app.maintenance.writing import REQUEST_MARGIN
 from tacit.app.user_words import vouch
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.backfill import BackfillOptions
-from tacit.capture.discover import TranscriptInfo
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up.session_writer import PreparedRequest, SessionWriter, WriterAccess
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import WriterSettings
 from tacit.errors import InvalidInput
+from tacit.hosts.transcripts.discover import TranscriptInfo
 from tacit.model.kinds import KindRegistry
 from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store

@@ -86,10 +86,10 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.app.tuning import TuneReport
     from tacit.capture.backfill import BackfillOptions
     from tacit.capture.bootstrap import RulesImport
-    from tacit.capture.discover import TranscriptInfo
     from tacit.capture.pipeline import CaptureReport
     from tacit.capture.write_up.session_writer import PreparedRequest, WriteUp
     from tacit.capture.write_up.statement_comparer import PreparedComparison
+    from tacit.hosts.transcripts.discover import TranscriptInfo
     from tacit.upkeep.rescan import Rescan
 
 _LOG = logging.getLogger(__name__)

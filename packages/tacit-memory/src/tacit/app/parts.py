@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tacit.app.redaction import Redactors
 from tacit.config.home import Home
-from tacit.config.host_folders import HostFolders
 from tacit.config.reload import SettingsWatcher
+from tacit.hosts.registry import HostFolders
 from tacit.model.kinds import KindRegistry
 from tacit.ports.clock import Clock
 from tacit.ports.host import Host

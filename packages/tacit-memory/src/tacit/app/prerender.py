@@ -18,20 +18,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from tacit.config.home import Home
+from tacit.hosts.registry import BUILT_IN
 from tacit.model.pack import Block
 from tacit.ports.clock import Clock
 from tacit.ports.host import Host
 from tacit.system.files import write_whole
 
-START_PAYLOADS: Mapping[str, Mapping[str, object]] = {
-    "claude-code": {"hook_event_name": "SessionStart"},
-    "opencode": {"event": "session.start"},
-    "codex": {"hook_event_name": "SessionStart"},
-    "gemini": {"hook_event_name": "BeforeAgent"},
-    "copilot": {"hook_event_name": "SessionStart"},
-    "cursor": {"hook_event_name": "sessionStart"},
-}
-"""The fields by which an adapter recognizes a session start, or the first prompt of a host that takes no text before it."""
 USUAL_MS = 650
 """A recall that may take no longer is answered within the hook client's own deadline."""
 REPLY_MS = 150
@@ -80,9 +72,13 @@ class StartBlocks:
         for cwd in folders:
             if not wanted(cwd):
                 continue
-            blocks = {name: context(cwd, name) for name in START_PAYLOADS if name in self._hosts}
+            blocks = {
+                name: context(cwd, name)
+                for name, host in BUILT_IN.items()
+                if host.start and name in self._hosts
+            }
             replies = {
-                name: self._hosts[name].encode(START_PAYLOADS[name], block)
+                name: self._hosts[name].encode(BUILT_IN[name].start, block)
                 for name, block in blocks.items()
                 if self._hosts[name].capabilities.holds(block.text)
             }

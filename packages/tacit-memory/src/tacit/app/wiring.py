@@ -15,20 +15,14 @@ from tacit.app.queries.injection import Injection
 from tacit.app.redaction import Clean, Redactors, outgoing
 from tacit.config.environment import secret
 from tacit.config.home import Home
-from tacit.config.host_folders import HostFolders
 from tacit.config.kinds import kind_registry
 from tacit.config.plugins import HOSTS, STORES
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import WriterSettings
 from tacit.errors import StoreCorrupt, StoreError
-from tacit.hosts.claude_code import ClaudeCode
-from tacit.hosts.codex import Codex
-from tacit.hosts.copilot import Copilot
-from tacit.hosts.cursor import Cursor
-from tacit.hosts.gemini import Gemini
 from tacit.hosts.library import Library
-from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
+from tacit.hosts.registry import BUILT_IN, HostFolders
 from tacit.ports.clock import Clock
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder, Reranker, TokenCounter
@@ -54,7 +48,7 @@ class Hosts(Mapping[str, Host]):
     def __init__(self) -> None:
         self._known: dict[str, Host] = {
             host.name: host
-            for host in (ClaudeCode(), OpenCode(), Codex(), Gemini(), Copilot(), Cursor(), Plain(), Library())
+            for host in (*(built_in.adapter for built_in in BUILT_IN.values()), Plain(), Library())
         }
 
     def __getitem__(self, name: str) -> Host:
@@ -139,7 +133,7 @@ def open_engine(
     return Engine(
         Parts(
             home=place,
-            host_folders=HostFolders.find(Path.home()),
+            host_folders=HostFolders(Path.home()),
             settings=watcher,
             store=store,
             embedder=model,

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tacit.capture.discover import TranscriptInfo
 from tacit.capture.report import CaptureReport, FileReport, report_of
 from tacit.capture.transcript import TranscriptSource
-from tacit.capture.transcripts.detection import detect_format
-from tacit.capture.transcripts.opencode.server import read_served, served_sessions
-from tacit.capture.transcripts.sessions import Session, read_sessions
 from tacit.errors import HostError, InvalidPayload
+from tacit.hosts.opencode.server import read_served, served_sessions
+from tacit.hosts.transcripts.detection import detect_format
+from tacit.hosts.transcripts.discover import TranscriptInfo
+from tacit.hosts.transcripts.sessions import Session, read_sessions
 from tacit.model.changes import Change
 from tacit.ports.writer import is_headless_folder
 from tacit.state.captured import Position

@@ -15,7 +15,6 @@ from threading import Lock
 from tacit.capture.backfill import ALL_TRANSCRIPTS, Backfill, BackfillOptions
 from tacit.capture.bootstrap import RulesImport, import_host_memory, import_rule_files, import_team_files
 from tacit.capture.branches.look import BranchesSeen, BranchLook
-from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.session_end import TurnStatement
 from tacit.capture.prepare import Preparer
@@ -31,14 +30,15 @@ from tacit.capture.session import (
 from tacit.capture.shared_memories import SharedMemories
 from tacit.capture.store import Item, Reconciler, WriteBatch
 from tacit.capture.transcript import TranscriptSource, read_transcript, source_of
-from tacit.capture.transcripts.cleaning import clean_prompt
-from tacit.capture.transcripts.sessions import Session
-from tacit.capture.turn import Transcript, Turn, first_key
 from tacit.capture.usage import ShownMemory, update_usage
 from tacit.capture.write_up.session_writer import SessionWriter, WriterAccess
 from tacit.capture.write_up.statement_comparer import StatementComparer
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
+from tacit.hosts.transcripts.cleaning import clean_prompt
+from tacit.hosts.transcripts.discover import TranscriptInfo
+from tacit.hosts.transcripts.sessions import Session
+from tacit.hosts.transcripts.turn import Transcript, Turn, first_key
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
 from tacit.model.ids import content_hash

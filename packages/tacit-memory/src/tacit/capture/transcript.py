@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from tacit.capture.transcripts import copilot
-from tacit.capture.transcripts.claude_code import read_claude_code
-from tacit.capture.transcripts.opencode.database import read_opencode, read_opencode_messages
-from tacit.capture.transcripts.plain import read_messages
-from tacit.capture.transcripts.sessions import Since, read_sessions
-from tacit.capture.turn import Transcript
 from tacit.errors import InvalidPayload
+from tacit.hosts.claude_code.transcript import read_claude_code
+from tacit.hosts.opencode.database import read_opencode, read_opencode_messages
+from tacit.hosts.registry import readable_hosts
+from tacit.hosts.transcripts.plain import read_messages
+from tacit.hosts.transcripts.sessions import Since, read_sessions
+from tacit.hosts.transcripts.turn import Transcript
 from tacit.model.memory import LearnedOn
 from tacit.ports.store import Handover
 from tacit.state.captured import Position
@@ -76,7 +76,9 @@ def last_reply(host: str, path: Path) -> str:
 
     "" = there are none, or the event at the end of a message of this host holds them itself.
     """
-    return copilot.last_reply(path) if host == "copilot" else ""
+    known = next((each for each in readable_hosts() if each.name == host), None)
+    reads = known.offered("transcript", "last_reply") if known else None
+    return reads(path) if reads is not None else ""
 
 
 def source_of(handover: Handover) -> TranscriptSource:

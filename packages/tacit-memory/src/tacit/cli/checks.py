@@ -431,6 +431,7 @@ def check_host(
         named: the host was named, so that its absence is a failure.
     """
     from tacit.hosts.install import CLIENTS, detect, installed_for, rulings
+    from tacit.hosts.registry import BUILT_IN
 
     status = installed_for(host, user_home=place.user_home, project_root=project, home=place.home)
     programs = {program.name: program for program in detect(place.user_home, place.search_path)}
@@ -464,8 +465,8 @@ def check_host(
         )
     files = [path for path, _ in status.files]
     if (
-        host in CLIENTS or host == "cursor"
-    ):  # a client program cannot be run here; run the command that its file names
+        host in CLIENTS or not BUILT_IN[host].runs_here
+    ):  # its program cannot be run here; run the command that its file names
         if scratch is not None:
             yield _prove_command(place, host, files, scratch)
         return
@@ -485,17 +486,15 @@ def check_host(
         yield _permission(host, found, answers, scratch)
 
 
-PREFIXES = {"claude-code": "mcp__tacit__", "gemini": "mcp_tacit_"}
-"""What stands before the name of a tool of ours in the hosts that ask before its call."""
-
-
 def _permission(
     host: str, found: Sequence[Ruling], answers: tuple[str, ...], scratch: ScratchHome | None
 ) -> Finding:
     """Whether the host calls the memory tools without asking: what its rules say, and whether it did."""
-    from tacit.hosts.install import ASKING, TOOLS
+    from tacit.hosts.install import TOOLS
+    from tacit.hosts.registry import BUILT_IN
 
-    name, title = f"{host} tools", ASKING[host]
+    known = BUILT_IN[host]
+    name, title = f"{host} tools", known.title
     told = f"{title} {' and '.join(map(str, found))}"
     if any(ruling.word != "allow" for ruling in found):
         by_rule = any(ruling.word != "allow" and ruling.rule for ruling in found)
@@ -513,9 +512,11 @@ def _permission(
         return Finding(name=name, state="ok", detail=f"{title} ran {' and '.join(TOOLS)} without asking")
     return Finding(
         name=name,
-        state="fail" if host == "claude-code" else "warn",  # policies of the user are not read before
+        state="fail"
+        if known.rules_command == "permissions"
+        else "warn",  # policies of the user are not read before
         detail=f"{title} did not run a tool that a rule allows: {'; '.join(refused)}",
-        advice=f"Another rule of yours or of an administrator may win. `/{'policies' if host == 'gemini' else 'permissions'}` in {title} lists them.",
+        advice=f"Another rule of yours or of an administrator may win. `/{known.rules_command}` in {title} lists them.",
     )
 
 
@@ -532,47 +533,34 @@ def _prove(
     If rules allow our tools, the model calls them; the answers are returned, too.
     """
     from tacit.hosts.install import TOOLS
-    from tacit.hosts.install.codex import codex_home
-    from tacit.hosts.probe import claude_code, codex, copilot, gemini, opencode
+    from tacit.hosts.probe.process import ProofJob
     from tacit.hosts.probe.stub_model import CallTool
+    from tacit.hosts.registry import BUILT_IN
 
     name = f"{host} proof"
-    common: dict[str, Any] = {
-        "tacit_home": scratch.home.root,
-        "nonce": scratch.nonce,
-        "launcher": place.home.launcher,
-        "search_path": place.search_path,
-    }
-    executable, version = program.executable, program.version
+    calls: tuple[CallTool, ...] = ()
     if found and all(ruling.word == "allow" for ruling in found):
         given: tuple[dict[str, object], ...] = (
             {"ids": [scratch.memory_id]},
             {"content": "This check notes something."},
         )
-        common["calls"] = [
-            CallTool(name=f"{PREFIXES[host]}{tool}", input=fields)
+        calls = tuple(
+            CallTool(name=f"{BUILT_IN[host].tool_prefix}{tool}", input=fields)
             for tool, fields in zip(TOOLS, given, strict=True)
-        ]
-    if host == "claude-code":
-        settings = next(path for path in files if path.name == "settings.json")
-        servers = next(path for path in files if path.name in (".claude.json", ".mcp.json"))
-        rules = {"allow": [ruling.rule for ruling in found]} if "calls" in common else {}
-        result = claude_code.probe(
-            executable, settings=settings, servers=servers, permissions=rules, **common
         )
-    elif host == "codex":
-        hooks = next(path for path in files if path.name == "hooks.json")
-        config = codex_home(place.user_home) / "config.toml"
-        result = codex.probe(executable, hooks=hooks, config=config, **common)
-    elif host == "gemini":
-        policies = place.user_home / ".gemini" / "policies"
-        result = gemini.probe(executable, settings=files[0], policies=policies, **common)
-    elif host == "copilot":
-        hooks = next(path for path in files if path.parent.name == "hooks")
-        result = copilot.probe(executable, hooks=hooks, **common)
-    else:
-        plugin = next(path for path in files if path.suffix == ".js")
-        result = opencode.probe(executable, plugin=plugin, **common)
+    job = ProofJob(
+        files=tuple(files),
+        user_home=place.user_home,
+        tacit_home=scratch.home.root,
+        nonce=scratch.nonce,
+        launcher=place.home.launcher,
+        search_path=place.search_path,
+        executable=program.executable,
+        calls=calls,
+        rules=tuple(ruling.rule for ruling in found) if calls else (),
+    )
+    result: ProbeResult = BUILT_IN[host].part("proof").prove(job)
+    version = program.version
     seconds = result.took_ms / 1000
     if result.ok:
         detail = f"{version}: injected text is in the model request ({result.where[0]}), {seconds:.1f} s"
@@ -583,19 +571,24 @@ def _prove(
 def _prove_command(place: CommandContext, host: str, files: list[Path], scratch: ScratchHome) -> Finding:
     """Run the command in the client's file like the client, and check that its answer holds the nonce."""
     from tacit.hosts.install import CLIENTS
-    from tacit.hosts.probe import cursor, mcp_server
+    from tacit.hosts.probe import mcp_server
+    from tacit.hosts.probe.process import ProofJob
+    from tacit.hosts.registry import BUILT_IN
 
     name = f"{host} proof"
-    common: dict[str, Any] = {
-        "tacit_home": scratch.home.root,
-        "nonce": scratch.nonce,
-        "search_path": place.search_path,
-    }
-    if host == "cursor":
-        hooks = next(path for path in files if path.name == "hooks.json")
-        result = cursor.probe(hooks, launcher=place.home.launcher, **common)
-    else:
-        result = mcp_server.probe(files[0], (CLIENTS[host].key, "tacit"), **common)
+    job = ProofJob(
+        files=tuple(files),
+        user_home=place.user_home,
+        tacit_home=scratch.home.root,
+        nonce=scratch.nonce,
+        launcher=place.home.launcher,
+        search_path=place.search_path,
+    )
+    result: ProbeResult = (
+        mcp_server.prove(job, (CLIENTS[host].key, "tacit"))
+        if host in CLIENTS
+        else BUILT_IN[host].part("proof").prove(job)
+    )
     if result.ok:
         detail = (
             f"what its file starts answers with the memory ({result.where[0]}); the client itself was not run"

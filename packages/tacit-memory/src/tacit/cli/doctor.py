@@ -75,10 +75,11 @@ def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Find
     from tacit.cli import checks
     from tacit.cli.context import current_context
     from tacit.errors import NotFound, TacitError
-    from tacit.hosts.install import CLIENTS, HOSTS
+    from tacit.hosts.install import CLIENTS
+    from tacit.hosts.registry import BUILT_IN
     from tacit.session.projects import identify_project
 
-    known = (*HOSTS, *CLIENTS)
+    known = (*BUILT_IN, *CLIENTS)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise NotFound(f"No host is called {unknown[0]!r}.", hint=f"Known hosts: {', '.join(known)}.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here, Yes
+from tacit.hosts.registry import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,15 +24,14 @@ MOST_RULES_SHOWN = 40
 """Statements of one rule file that are shown before they are taken."""
 
 WRITER_SETTING = "capture.extractor.provider"
-WRITER_OF_HOST = {"claude-code": "claude", "codex": "codex", "gemini": "gemini"}
-"""Which provider a host's command line is; OpenCode has no small model of its own and is set by hand."""
-WRITER_TITLES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
+WRITER_TITLES = {host.writer: host.title for host in BUILT_IN.values() if host.writer}
+"""Hosts whose command line writes up sessions; OpenCode has no small model of its own and is set by hand."""
 
 
 Hosts = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Coding agents (claude-code, opencode, codex, gemini, copilot, cursor) and MCP clients (windsurf, cline, zed, vscode, "
+        help=f"Coding agents ({', '.join(BUILT_IN)}) and MCP clients (windsurf, cline, zed, vscode, "
         "jetbrains, claude-desktop); default: all that are found.",
         show_default=False,
     ),
@@ -77,7 +77,7 @@ def install(
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.daemon.launcher import launcher_problem
     from tacit.errors import NotFound
-    from tacit.hosts.install import HOSTS, detect, found_clients, installed, plan, switched_off
+    from tacit.hosts.install import detect, found_clients, installed, plan, switched_off
 
     place = current_context()
     hosts_found = {program.name: program for program in detect(place.user_home, place.search_path)}
@@ -85,7 +85,7 @@ def install(
     if not names:
         raise NotFound(
             "No coding agent was found on this machine.",
-            hint=f"Install one, or name one to write its files anyway: `tacit install {HOSTS[0]}`.",
+            hint=f"Install one, or name one to write its files anyway: `tacit install {next(iter(BUILT_IN))}`.",
         )
     root = _project_root(cwd) if project else None
 
@@ -150,7 +150,7 @@ def uninstall(
     """Remove Tacit from the agents' files. Memories stay."""
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
-    from tacit.hosts.install import HOSTS, clients
+    from tacit.hosts.install import clients
     from tacit.hosts.install import uninstall as plan_removal
 
     place = current_context()
@@ -159,7 +159,7 @@ def uninstall(
         plan_removal(
             name, user_home=place.user_home, project_root=root, home=place.home, launcher=place.home.launcher
         )
-        for name in dict.fromkeys(host or (*HOSTS, *clients(in_project=project)))
+        for name in dict.fromkeys(host or (*BUILT_IN, *clients(in_project=project)))
     ]
     # Without names, show only hosts with files of Tacit.
     plans = [host_plan for host_plan in plans if host or host_plan.edits or host_plan.notes]
@@ -181,7 +181,7 @@ def _offer_permission(plans: list[InstallPlan], permitting: list[InstallPlan]) -
 
     from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import print_line
-    from tacit.hosts.install import ASKING
+    from tacit.hosts.install import asking_hosts
 
     shown: dict[str, str] = {}
     for plan, permits in zip(plans, permitting, strict=True):
@@ -189,7 +189,7 @@ def _offer_permission(plans: list[InstallPlan], permitting: list[InstallPlan]) -
         for edit in permits.edits:
             lines = _difference(replace(edit, before=without.get(edit.path, edit.before)), whole=True)
             if lines:
-                title = ASKING[plan.host]
+                title = asking_hosts()[plan.host]
                 shown[title] = names = " and ".join(permits.permits)
                 print_line(
                     f"{title} asks you before each call of a memory tool. With this in {edit.path} it does not ask before {names}:"
@@ -489,7 +489,9 @@ def settle_writer(hosts: Sequence[str], *, named: str) -> str:
     place = current_context()
     provider, offered = named, ""
     if not provider:
-        offered = next((WRITER_OF_HOST[host] for host in hosts if host in WRITER_OF_HOST), "")
+        offered = next(
+            (BUILT_IN[host].writer for host in hosts if host in BUILT_IN and BUILT_IN[host].writer), ""
+        )
         origins = read_settings(place.home, None).origins.get(WRITER_SETTING, ())
         settled = any(origin.layer != "default" for origin in origins)
         if not offered or settled or not (place.interactive and place.user_speaks):

@@ -232,11 +232,12 @@ def _prompt(trace: dict[str, Any]) -> Prompt:
 def _hosts(project: Path) -> list[HostFacts]:
     """The state of every host: `absent` = its program is not installed, `not connected` = it is."""
     from tacit.cli.context import current_context
-    from tacit.hosts.install import HOSTS, find_executable, installed_for
+    from tacit.hosts.install import find_executable, installed_for
+    from tacit.hosts.registry import BUILT_IN
 
     place = current_context()
     facts: list[HostFacts] = []
-    for host in HOSTS:
+    for host in BUILT_IN:
         host_status = installed_for(host, user_home=place.user_home, project_root=project, home=place.home)
         state: str = host_status.state
         if state == "absent" and find_executable(host, place.user_home, place.search_path):

@@ -219,3 +219,34 @@ def command_actions(name: str) -> tuple[tuple[str, float], ...]:
                 ((action, weight),) if action == "run_command" else ((action, weight), ("run_command", 0.4))
             )
     return (("run_command", 0.7),)
+
+
+_MISSING = (
+    lazy_regex(r"command not found: (?P<name>[\w.+-]+)"),
+    lazy_regex(r"(?<![\w./+-])(?P<name>[A-Za-z_][\w.+-]*): (?:command )?not found\b"),
+    lazy_regex(r"executable file not found in \$PATH: \"?(?P<name>[\w.+-]+)"),
+    lazy_regex(r"exec: \"(?P<name>[\w.+-]+)\": executable file not found"),
+    lazy_regex(r"(?:spawn|env: [\u2018']?)\s*(?P<name>[\w.+-]+)(?: ENOENT|[\u2019']?: No such file)"),
+    lazy_regex(r"[Nn]o module named '?(?P<name>[\w.]+)"),
+    lazy_regex(r"'(?P<name>[\w.+-]+)' is not recognized as"),
+    lazy_regex(r"Unable to locate (?:executable|the command) '?(?P<name>[\w.+-]+)"),
+)
+
+
+def program_name(word: str) -> str:
+    """Return the name of a program without its folder and the extension of Windows."""
+    return word.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")
+
+
+def names_missing(error: str) -> tuple[str, ...]:
+    """Programs and modules that an error says are missing."""
+    return tuple(dict.fromkeys(match["name"] for pattern in _MISSING for match in pattern.finditer(error)))
+
+
+def refused_by_shell(command: str, output: str) -> bool:
+    """Whether the output says that a program or module of `command` is missing: a pipe hides it from the exit code."""
+    head = output[:2000]
+    if len(head.strip().splitlines()) > 3:
+        return False
+    words = {variant for word in command.split() for variant in (program_name(word), word.split(".")[0])}
+    return any(name in words or name.split(".")[0] in words for name in names_missing(head))

@@ -20,9 +20,9 @@ from tacit.api.endpoints import ENDPOINTS, MAX_BODY_BYTES
 from tacit.api.routes import build_routes
 from tacit.app.values import EngineStatus, Recalled
 from tacit.capture.bootstrap.project_import import RulesImport
-from tacit.capture.discover import TranscriptInfo
 from tacit.capture.report import CaptureReport
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, StoreBusy, TacitError
+from tacit.hosts.transcripts.discover import TranscriptInfo
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import DUPLICATE, Add, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.evidence import Candidate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent import Agent
-from tacit.app.prerender import START_PAYLOADS
+from tacit.hosts.registry import BUILT_IN
 from tacit.model.session import SessionKey
 from tacit.recall.index import MOST_CHANGES
 from tacit.recall.render import CHANGES_OPENING, INDEX_OPENING
@@ -55,7 +55,7 @@ def headlines(text):
 
 
 STARTS = {
-    **START_PAYLOADS,
+    **{name: host.start for name, host in BUILT_IN.items()},
     "gemini": {"hook_event_name": "BeforeAgent", "prompt": "Good morning!"},
     "plain": {"event": "start"},
     "library": {"event": "start"},

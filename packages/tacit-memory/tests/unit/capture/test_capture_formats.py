@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.capture.transcripts.copilot import last_reply
-from tacit.capture.transcripts.detection import detect_format
-from tacit.capture.transcripts.sessions import Session, read_sessions
-from tacit.capture.turn import Transcript
 from tacit.errors import HostError, InvalidPayload
+from tacit.hosts.copilot.transcript import last_reply
+from tacit.hosts.transcripts.detection import detect_format
+from tacit.hosts.transcripts.sessions import Session, read_sessions
+from tacit.hosts.transcripts.turn import Transcript
 from tacit.state.captured import Position
 
 Rows = list[dict[str, object]]

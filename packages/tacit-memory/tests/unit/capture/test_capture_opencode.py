@@ -11,11 +11,16 @@ import pytest
 
 from loopback import QuietHandler, loopback
 from samples import NOW_MS
-from tacit.capture.discover import find_transcripts, kept_transcript, named_transcripts, served_transcripts
-from tacit.capture.transcripts.detection import detect_format
-from tacit.capture.transcripts.opencode.storage import read_opencode_storage
-from tacit.config.host_folders import HostFolders
 from tacit.errors import HostError, InvalidInput
+from tacit.hosts.opencode.storage import read_opencode_storage
+from tacit.hosts.registry import HostFolders
+from tacit.hosts.transcripts.detection import detect_format
+from tacit.hosts.transcripts.discover import (
+    find_transcripts,
+    kept_transcript,
+    named_transcripts,
+    served_transcripts,
+)
 from tacit.ports.store import MemoryFilter
 
 RULE = "Always run the linter before a commit."
@@ -123,7 +128,7 @@ def test_its_pieces_are_known_for_what_they_are(tmp_path):
 
 
 def test_sessions_of_files_are_found_where_the_project_is_theirs(tmp_path):
-    folders = HostFolders.find(tmp_path, {})
+    folders = HostFolders(tmp_path, {})
     data = tmp_path / ".local" / "share" / "opencode"
     mine = storage(data, "/w/shop")
     storage(data, "/w/other", name="ses_2")
@@ -142,7 +147,7 @@ def test_a_session_that_moved_into_the_database_is_read_there(tmp_path):
         )
         database.execute("INSERT INTO session VALUES ('ses_1', '/w/shop', NULL, 1)")
         database.commit()
-    folders = HostFolders.find(tmp_path, {})
+    folders = HostFolders(tmp_path, {})
     assert [info.path.name for info in find_transcripts(folders, Path("/w/shop"))] == ["opencode.db"]
     assert kept_transcript(folders, "opencode", "ses_1") == data / "opencode.db"
     assert kept_transcript(folders, "codex", "ses_1") is None
@@ -191,18 +196,18 @@ def test_no_other_machine_is_asked_and_silence_is_said():
 
 
 def test_folders_that_hosts_were_told_to_use_come_first(tmp_path):
-    named = HostFolders.find(
+    named = HostFolders(
         tmp_path,
         {
             "CLAUDE_CONFIG_DIR": "/c", "XDG_DATA_HOME": "/x", "CODEX_HOME": "/o", "GEMINI_CLI_HOME": "/g", "COPILOT_HOME": " ",
         },
     )  # fmt: skip
-    assert named.claude == (Path("/c"), tmp_path / ".claude")
-    assert named.opencode == (Path("/x/opencode"), tmp_path / ".local" / "share" / "opencode")
-    assert named.codex == (Path("/o"), tmp_path / ".codex")
-    assert named.gemini == (Path("/g/.gemini"), tmp_path / ".gemini")
-    assert named.copilot == (tmp_path / ".copilot",)
-    assert HostFolders.find(tmp_path, {"CODEX_HOME": "relative"}).codex == (tmp_path / ".codex",)
+    assert named.of("claude-code") == (Path("/c"), tmp_path / ".claude")
+    assert named.of("opencode") == (Path("/x/opencode"), tmp_path / ".local" / "share" / "opencode")
+    assert named.of("codex") == (Path("/o"), tmp_path / ".codex")
+    assert named.of("gemini") == (Path("/g/.gemini"), tmp_path / ".gemini")
+    assert named.of("copilot") == (tmp_path / ".copilot",)
+    assert HostFolders(tmp_path, {"CODEX_HOME": "relative"}).of("codex") == (tmp_path / ".codex",)
 
 
 def test_sessions_are_found_in_named_folders_and_in_the_usual_ones(tmp_path):
@@ -212,7 +217,7 @@ def test_sessions_are_found_in_named_folders_and_in_the_usual_ones(tmp_path):
         "cwd": "/w/shop",
         "message": {"role": "user", "content": "hello"},
     }
-    folders = HostFolders.find(tmp_path / "home", {"CLAUDE_CONFIG_DIR": str(tmp_path / "c")})
+    folders = HostFolders(tmp_path / "home", {"CLAUDE_CONFIG_DIR": str(tmp_path / "c")})
     for folder, name in ((tmp_path / "c", "new"), (tmp_path / "home" / ".claude", "old")):
         write(folder / "projects" / "-w-shop" / f"{name}.jsonl", row)
     assert {info.path.stem for info in find_transcripts(folders, Path("/w/shop"))} == {"new", "old"}

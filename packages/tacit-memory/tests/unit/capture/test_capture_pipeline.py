@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tacit.backends.sqlite import SqliteStore
-from tacit.capture.discover import find_transcripts
 from tacit.capture.pipeline import MAX_ATTEMPTS
 from tacit.capture.report import CaptureReport
-from tacit.config.host_folders import HostFolders
 from tacit.config.settings import CaptureSettings
 from tacit.errors import ProviderError, StoreBusy
+from tacit.hosts.registry import HostFolders
+from tacit.hosts.transcripts.discover import find_transcripts
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Draft, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier
@@ -504,7 +504,7 @@ def test_backfill_reads_what_lies_on_disk_once(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "s1.jsonl").write_text(SESSION)
     (folder / "s2.jsonl").write_text(line("user", "Never commit directly to main", 1))
-    infos = find_transcripts(HostFolders.find(tmp_path, {}), Path("/w"))
+    infos = find_transcripts(HostFolders(tmp_path, {}), Path("/w"))
     assert [(info.host, info.sessions) for info in infos] == [("claude-code", 1)] * 2
     seen: list[tuple[int, int]] = []
     world = World()

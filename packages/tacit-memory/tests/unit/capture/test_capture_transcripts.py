@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tacit.capture.transcripts.claude_code import read_claude_code
-from tacit.capture.transcripts.detection import detect_format
-from tacit.capture.transcripts.exports import read_conversations
-from tacit.capture.transcripts.opencode.database import (
+from tacit.errors import HostError, InvalidPayload
+from tacit.hosts.claude_code.transcript import read_claude_code
+from tacit.hosts.opencode.database import (
     list_opencode_sessions,
     read_opencode,
     read_opencode_messages,
 )
-from tacit.capture.transcripts.plain import read_messages
-from tacit.capture.turn import ModelRequest
-from tacit.errors import HostError, InvalidPayload
+from tacit.hosts.transcripts.detection import detect_format
+from tacit.hosts.transcripts.exports import read_conversations
+from tacit.hosts.transcripts.plain import read_messages
+from tacit.hosts.transcripts.turn import ModelRequest
 from tacit.model.query import Surface
 from tacit.recall.render import OPENING
 

@@ -8,12 +8,12 @@ import pytest
 
 from samples import NOW_MS, PROJECT, memory
 from tacit.backends.sqlite import SqliteStore
-from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.usage import (
     ShownMemory,
     judge_usage,
     update_usage,
 )
+from tacit.hosts.transcripts.turn import ToolUse, Turn
 from tacit.model.changes import Add
 from tacit.model.memory import Entity
 from tacit.model.pack import Surface

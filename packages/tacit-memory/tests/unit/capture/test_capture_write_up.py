@@ -15,7 +15,6 @@ from tacit.app.user_words import vouch
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.transcript import TranscriptSource
-from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.write_up.messages import (
     messages_of,
     with_messages,
@@ -27,6 +26,7 @@ from tacit.capture.write_up.token_limit import fit_messages
 from tacit.capture.write_up.trust import find_quote, find_ungrounded_reason, names_in
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
+from tacit.hosts.transcripts.turn import ToolUse, Turn
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Draft, Edit
 from tacit.model.memory import Provenance, Sensitivity, TrustTier

@@ -15,9 +15,9 @@ import pytest
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
+from tacit.hosts.claude_code.install import CALLS, EVENTS, TOOLS
 from tacit.hosts.install import (
     CLIENTS,
-    HOSTS,
     STAMP,
     InstallPlan,
     apply,
@@ -28,8 +28,8 @@ from tacit.hosts.install import (
     rulings,
     uninstall,
 )
-from tacit.hosts.install.claude import CALLS, EVENTS, TOOLS
 from tacit.hosts.install.target import plugin_text
+from tacit.hosts.registry import BUILT_IN
 
 SETTINGS = """{
     // my own settings
@@ -102,7 +102,7 @@ PROJECT_FOLDERS = {
     "copilot": ".github", "cursor": ".cursor",
 }  # fmt: skip
 
-both = pytest.mark.parametrize("host", HOSTS)
+both = pytest.mark.parametrize("host", BUILT_IN)
 scopes = pytest.mark.parametrize("in_project", [False, True], ids=["user", "project"])
 
 
@@ -402,11 +402,11 @@ def test_a_damaged_record_costs_exact_restoration_only(place: Place) -> None:
 
 
 def test_plans_for_several_hosts_can_be_shown_together_and_carried_out_one_by_one(place: Place) -> None:
-    plans = [place.plan(host) for host in HOSTS]
+    plans = [place.plan(host) for host in BUILT_IN]
     for each in plans:
         apply(each)
-    assert {place.state(host) for host in HOSTS} == {"installed"}
-    for each in [uninstall(host, user_home=place.user, home=place.home) for host in HOSTS]:
+    assert {place.state(host) for host in BUILT_IN} == {"installed"}
+    for each in [uninstall(host, user_home=place.user, home=place.home) for host in BUILT_IN]:
         apply(each)
     assert place.files() == {}
 
@@ -535,7 +535,7 @@ def closed(tmp_path: Path) -> Path:
     return tmp_path / ("x" * 300)
 
 
-@pytest.mark.parametrize("host", [*HOSTS, *CLIENTS])
+@pytest.mark.parametrize("host", [*BUILT_IN, *CLIENTS])
 def test_a_folder_that_cannot_be_read_is_named_instead_of_raising_the_system_error(
     host: str, place: Place, closed: Path
 ) -> None:

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tacit.hosts.probe import claude_code, copilot, cursor, gemini, mcp_server, opencode
+from tacit.hosts.claude_code import proof as claude_code
+from tacit.hosts.copilot import proof as copilot
+from tacit.hosts.cursor import proof as cursor
+from tacit.hosts.gemini import proof as gemini
+from tacit.hosts.opencode import proof as opencode
+from tacit.hosts.probe import mcp_server
 from tacit.hosts.probe.installed_hooks import hooks_only, problem_of
 
 NONCE = "nonce7c1e"

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from tacit.capture.extract.error_lines import is_environment, is_misuse
-from tacit.reading.commands import command_actions, main_command
+from tacit.reading.commands import command_actions, main_command, names_missing, program_name
 from tacit.text.lazy_regex import lazy_regex
 
 Difference = Literal["program", "variable", "folder", "step", "option", "word"]
@@ -22,16 +22,6 @@ Difference = Literal["program", "variable", "folder", "step", "option", "word"]
 _MAX_SHOWN = 160
 _LIKE = 0.6
 """Least likeness (`difflib` ratio) of two words of which one may be the other mistyped."""
-_MISSING = (
-    lazy_regex(r"command not found: (?P<name>[\w.+-]+)"),
-    lazy_regex(r"(?<![\w./+-])(?P<name>[A-Za-z_][\w.+-]*): (?:command )?not found\b"),
-    lazy_regex(r"executable file not found in \$PATH: \"?(?P<name>[\w.+-]+)"),
-    lazy_regex(r"exec: \"(?P<name>[\w.+-]+)\": executable file not found"),
-    lazy_regex(r"(?:spawn|env: [\u2018']?)\s*(?P<name>[\w.+-]+)(?: ENOENT|[\u2019']?: No such file)"),
-    lazy_regex(r"[Nn]o module named '?(?P<name>[\w.]+)"),
-    lazy_regex(r"'(?P<name>[\w.+-]+)' is not recognized as"),
-    lazy_regex(r"Unable to locate (?:executable|the command) '?(?P<name>[\w.+-]+)"),
-)
 _OTHER_FOLDER = lazy_regex(
     r"no such file|not found|cannot find|can't (?:find|open)|could not (?:find|read|open)|couldn't find|missing|no rule to make target"
     r"|no (?:makefile|configuration|package\.json|targets)|ENOENT|not a \w+ (?:project|workspace|repository)|does not (?:exist|contain)|outside",
@@ -90,20 +80,6 @@ def find_correction(failed: str, error: str, ran: str) -> Correction | None:
             if correction is not None and max(len(correction.wrong), len(correction.right)) <= _MAX_SHOWN:
                 return correction
     return None
-
-
-def names_missing(error: str) -> tuple[str, ...]:
-    """Programs and modules that an error says are missing."""
-    return tuple(dict.fromkeys(match["name"] for pattern in _MISSING for match in pattern.finditer(error)))
-
-
-def refused_by_shell(command: str, output: str) -> bool:
-    """Whether the output says that a program or module of `command` is missing: a pipe hides it from the exit code."""
-    head = output[:2000]
-    if len(head.strip().splitlines()) > 3:
-        return False
-    words = {variant for word in command.split() for variant in (_base(word), word.split(".")[0])}
-    return any(name in words or name.split(".")[0] in words for name in names_missing(head))
 
 
 def _compare(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | None:
@@ -180,7 +156,7 @@ def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | 
     same_purpose = _purpose(wrong) == _purpose(right) and any(
         "/" not in w and "." not in w and w[0] != "-" for w in shared_words
     )
-    if family or wrapped or (missing and _base(wrong.words[0]) in missing and same_purpose):
+    if family or wrapped or (missing and program_name(wrong.words[0]) in missing and same_purpose):
         return wrong.text, right.text
     return None
 
@@ -234,15 +210,17 @@ def _added(wrong: Sequence[str], right: Sequence[str]) -> list[str]:
 
 def _missing_cause(wrong: _Call, error: str) -> str:
     missing = names_missing(error)
-    if _base(wrong.words[0]) in missing:
-        return f"`{_base(wrong.words[0])}` is not on the PATH"
+    if program_name(wrong.words[0]) in missing:
+        return f"`{program_name(wrong.words[0])}` is not on the PATH"
     module = next((name for name in missing if name in wrong.words), "")
     return f"this `{wrong.words[0]}` has no module `{module}`" if module else ""
 
 
 def _place(words: Sequence[str], name: str) -> int | None:
     """Return the place of a program or module in a call, also as a file of the same family: `python3` for `python`."""
-    whole = [index for index, word in enumerate(words) if _base(word) == name or word.split(".")[0] == name]
+    whole = [
+        index for index, word in enumerate(words) if program_name(word) == name or word.split(".")[0] == name
+    ]
     near = [
         index
         for index, word in enumerate(words)
@@ -253,16 +231,12 @@ def _place(words: Sequence[str], name: str) -> int | None:
     return place[0] if place else None
 
 
-def _base(word: str) -> str:
-    return word.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")
-
-
 def _program_family(word: str) -> str:
-    return re.sub(r"[\d.]+$", "", _base(word))
+    return re.sub(r"[\d.]+$", "", program_name(word))
 
 
 def _like(left: str, right: str) -> bool:
-    return _base(left) == _base(right) or SequenceMatcher(a=left, b=right).ratio() >= _LIKE
+    return program_name(left) == program_name(right) or SequenceMatcher(a=left, b=right).ratio() >= _LIKE
 
 
 def _names(error: str, word: str) -> bool:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from tacit.capture.extract.explicit import Statement, find_explicit, normalize_statement
 from tacit.capture.meant import is_taken_back_by
 from tacit.capture.prose import pasted_document, spoken_sentences
-from tacit.capture.turn import Turn
 from tacit.capture.wording import word_count
+from tacit.hosts.transcripts.turn import Turn
 from tacit.text.lazy_regex import lazy_regex
 
 _LEAD = lazy_regex(

@@ -15,7 +15,6 @@ from pathlib import PurePath
 
 from tacit.capture.extract.echoes import EchoDetector
 from tacit.capture.store import Item, Reconciler
-from tacit.capture.turn import Turn
 from tacit.capture.write_up.fates import FateJudge, MemoryDecision, known_already
 from tacit.capture.write_up.messages import messages_of, with_messages, without_written
 from tacit.capture.write_up.near_memories import find_near_memories
@@ -24,6 +23,7 @@ from tacit.capture.write_up.token_limit import Numbered, fit_messages
 from tacit.capture.write_up.trust import AnswerContext, QuoteCheck, make_draft
 from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
+from tacit.hosts.transcripts.turn import Turn
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Draft, Skip
 from tacit.model.ids import content_hash

@@ -41,7 +41,8 @@ def table() -> dict[str, Any]:
     from tacit.cli.main import whole_tree
     from tacit.cli.memories import STATUSES
     from tacit.config.describe import describe_settings
-    from tacit.hosts.install import CLIENTS, HOSTS
+    from tacit.hosts.install import CLIENTS
+    from tacit.hosts.registry import BUILT_IN
     from tacit.model.kinds import KindRegistry
     from tacit.model.memory import Sensitivity
     from tacit.model.pack import Surface
@@ -55,7 +56,7 @@ def table() -> dict[str, Any]:
         "status": [(name, "") for name in STATUSES],
         "sensitivity": [(level.name.lower(), "") for level in Sensitivity],
         "when": [(name, "") for name in ("always", *ACTIONS)],
-        "host": [(name, "") for name in (*HOSTS, *CLIENTS)],
+        "host": [(name, "") for name in (*BUILT_IN, *CLIENTS)],
         "role": [(name, "") for name in get_args(Role)],
         "builtin_kind": [(kind.name, kind.label) for kind in KindRegistry()],
         "fixed_scope": [

@@ -3,15 +3,13 @@
 from tacit.hosts.install.detect import DetectedHost, detect, find_executable
 from tacit.hosts.install.files import FileEdit, InstallPlan, apply
 from tacit.hosts.install.mcp_clients import CLIENTS, clients, found_clients
-from tacit.hosts.install.permissions import ASKING, TOOLS, Ruling, rulings
-from tacit.hosts.install.planning import HOSTS, HostStatus, installed, installed_for, plan, uninstall
+from tacit.hosts.install.permissions import TOOLS, Ruling, asking_hosts, rulings
+from tacit.hosts.install.planning import HostStatus, installed, installed_for, plan, uninstall
 from tacit.hosts.install.switches import switched_off
 from tacit.hosts.install.target import INSTALL_VERSION, STAMP, describe_age, version_in
 
 __all__ = [
-    "ASKING",
     "CLIENTS",
-    "HOSTS",
     "INSTALL_VERSION",
     "STAMP",
     "TOOLS",
@@ -21,6 +19,7 @@ __all__ = [
     "InstallPlan",
     "Ruling",
     "apply",
+    "asking_hosts",
     "clients",
     "describe_age",
     "detect",

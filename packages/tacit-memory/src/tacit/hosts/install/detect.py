@@ -14,6 +14,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.hosts.built_in import BuiltInHost
+from tacit.hosts.registry import BUILT_IN
+
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+.\w]*)?")
 _TIMEOUT_S = 10.0
 
@@ -27,75 +30,30 @@ class DetectedHost:
     executable: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _HostProgram:
-    name: str
-    binary: str
-    packages: tuple[str, ...]
-    places: tuple[str, ...]
-
-
-_HOST_PROGRAMS = (
-    _HostProgram(
-        name="claude-code",
-        binary="claude",
-        packages=("@anthropic-ai/claude-code",),
-        places=(".local/bin/claude", ".claude/local/claude"),
-    ),
-    _HostProgram(
-        name="opencode",
-        binary="opencode",
-        packages=("opencode-ai", "@opencode-ai/cli"),
-        places=(".opencode/bin/opencode", ".local/bin/opencode", ".bun/bin/opencode"),
-    ),
-    _HostProgram(
-        name="codex",
-        binary="codex",
-        packages=("@openai/codex",),
-        places=(".local/bin/codex", ".bun/bin/codex"),
-    ),
-    _HostProgram(
-        name="gemini",
-        binary="gemini",
-        packages=("@google/gemini-cli",),
-        places=(".local/bin/gemini", ".npm-global/bin/gemini"),
-    ),
-    _HostProgram(
-        name="copilot", binary="copilot", packages=("@github/copilot",), places=(".local/bin/copilot",)
-    ),
-    _HostProgram(
-        name="cursor",
-        binary="cursor",
-        packages=(),
-        places=(".local/bin/cursor-agent", "/Applications/Cursor.app/Contents/Resources/app/bin/cursor"),
-    ),
-)
-
-
 def detect(user_home: Path, path_env: str) -> tuple[DetectedHost, ...]:
     """Find the hosts on `path_env` and in the places where their own installers put them."""
     detected: list[DetectedHost] = []
-    for program in _HOST_PROGRAMS:
-        executable = _executable(program, user_home, path_env)
+    for host in BUILT_IN.values():
+        executable = _executable(host, user_home, path_env)
         if executable is not None:
-            version = _package_version(executable, program.packages) or _asked_version(
+            version = _package_version(executable, host.npm_packages) or _asked_version(
                 executable, user_home, path_env
             )
-            detected.append(DetectedHost(name=program.name, version=version, executable=executable))
+            detected.append(DetectedHost(name=host.name, version=version, executable=executable))
     return tuple(detected)
 
 
 def find_executable(host: str, user_home: Path, path_env: str) -> Path | None:
     """The host's program, found as `detect` finds it but without asking for its version; None = not on this machine."""
-    program = next((candidate for candidate in _HOST_PROGRAMS if candidate.name == host), None)
-    return _executable(program, user_home, path_env) if program else None
+    known = BUILT_IN.get(host)
+    return _executable(known, user_home, path_env) if known else None
 
 
-def _executable(program: _HostProgram, user_home: Path, path_env: str) -> Path | None:
-    on_path = shutil.which(program.binary, path=path_env) if path_env else None
+def _executable(host: BuiltInHost, user_home: Path, path_env: str) -> Path | None:
+    on_path = shutil.which(host.program, path=path_env) if path_env else None
     if on_path:
         return Path(on_path)
-    for place in program.places:
+    for place in host.places:
         file = user_home / place
         if os.access(file, os.X_OK) and file.is_file():
             return file

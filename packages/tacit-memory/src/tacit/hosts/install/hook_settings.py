@@ -28,6 +28,7 @@ class HookSettings:
         why: what they are for.
         unread: why the host would ignore the content of the file; "" when it reads it.
         opening: the content of a new file.
+        rules: the rules for tools that the file shall hold beside those of others.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class HookSettings:
     why: str = "calls Tacit when a session, prompt or tool call begins or ends (hooks)"
     unread: Callable[[Path, str], str] = lambda _path, _text: ""
     opening: str = "{}\n"
+    rules: tuple[str, ...] = ()
 
     def holds(self, text: str) -> bool:
         """Whether every event has exactly our entry, and no other event has one."""

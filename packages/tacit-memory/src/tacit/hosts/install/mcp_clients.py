@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tacit.errors import NotFound
 from tacit.hosts.install.files import is_there
-from tacit.hosts.install.target import JsonMember, Target
+from tacit.hosts.install.target import JsonMember, Place, Target
 
 _CONFIG_FOLDERS = {"darwin": "Library/Application Support", "win32": "AppData/Roaming"}
 """The folder of applications' data below the user's home, by platform; on others `.config`."""
@@ -84,13 +84,14 @@ CLIENTS: Mapping[str, McpClient] = {
 """The clients by the name that `tacit install` takes."""
 
 
-def targets(name: str, *, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:
+def targets(name: str, place: Place) -> tuple[Target, ...]:
     """Return the files of the client `name` in the user's scope, or of a project.
 
     Raises:
         NotFound: if it has no file of a project.
     """
     client = CLIENTS[name]
+    user_home, project_root, launcher = place.user_home, place.project_root, place.launcher
     if project_root is not None:
         if not client.project_file:
             raise NotFound(

@@ -6,27 +6,19 @@ In: folders, settings files as they are. Out: for each tool what the host does a
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
-from tacit.hosts.install import gemini, toml_tables
-from tacit.hosts.install.files import read_text
-from tacit.hosts.install.switches import Settings, claude_settings, machine_folder, read_settings
+from tacit.hosts.install.switches import machine_folder
+from tacit.hosts.install.target import Target
+from tacit.hosts.registry import BUILT_IN
 
 TOOLS = ("memory_get", "memory_add")
 """The tools that an agent calls by itself in an ordinary session."""
-ASKING = {"claude-code": "Claude Code", "gemini": "Gemini CLI"}
-"""Hosts that ask before each of these calls and take a rule for single tools, with their titles."""
-CLAUDE_RULES = tuple(f"mcp__tacit__{tool}" for tool in TOOLS)
-"""The rule of Claude Code for each of them."""
-
 Word = Literal["allow", "ask", "deny"]
-_Rule = tuple[Word, str, Path | None]
-_ONLY_MANAGED = "allowManagedPermissionRulesOnly"
-"""With this setting of an administrator no rule of the user counts."""
+Rule = tuple[Word, str, Path | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +35,36 @@ class Ruling:
         return f"{does} {self.tool}" + (f" ({self.rule} in {self.path})" if self.path else "")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """The consent of the user that a host calls memory tools without asking.
+
+    Attributes:
+        rules: rules that the host's own settings shall hold.
+        earlier: those that an installation wrote there.
+        wanted: further files with a rule.
+        gone: files that shall hold no rule of ours any more.
+        notes: what stands without a rule of ours, and why.
+        tools: the tools that the rules allow.
+    """
+
+    rules: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    wanted: tuple[Target, ...] = ()
+    gone: tuple[Target, ...] = ()
+    notes: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+
+def asking_hosts() -> Mapping[str, str]:
+    """Return the titles of the hosts that ask before each call of ours and take a rule for single tools."""
+    return {name: host.title for name, host in BUILT_IN.items() if host.rules_command}
+
+
 def rulings(
     host: str, *, user_home: Path, project_root: Path | None, machine: Path | None = None
 ) -> tuple[Ruling, ...]:
-    """Return what `host` does at a call of each of `TOOLS`; empty for a host that is not in `ASKING`.
+    """Return what `host` does at a call of each of `TOOLS`; empty for a host that takes no rule for single tools.
 
     Of Gemini CLI it only says whether our policy is there: which of a user's policies wins, the client tells best.
 
@@ -56,53 +74,13 @@ def rulings(
         project_root: the project of the session, whose settings hold, too; None = none is known.
         machine: the folder of the administrator's settings; default: that of this system.
     """
-    found: Sequence[_Rule]
-    if host == "claude-code":
-        managed, own = claude_settings(user_home, project_root, machine or machine_folder(host))
-        only = next((path for path, values in managed if values.get(_ONLY_MANAGED) is True), None)
-        rules: tuple[_Rule, ...] = tuple(
-            _claude_rules(managed if only else (*managed, *own), user_home, project_root)
-        )
-        unless: _Rule = ("ask", _ONLY_MANAGED if only else "", only)
-        found = [next((each for each in rules if _matches(each, name)), unless) for name in CLAUDE_RULES]
-    elif host == "gemini":
-        policy = gemini.policy(user_home)
-        there = policy.present(read_text(policy.path) or "")
-        one: _Rule = ("allow", "policy", policy.path) if there else ("ask", "", None)
-        found = len(TOOLS) * [one]
-    else:
+    rules = BUILT_IN[host].offered("install", "rules_for_tools") if host in BUILT_IN else None
+    if rules is None:
         return ()
+    found: Sequence[Rule] = rules(
+        user_home=user_home, project_root=project_root, machine=machine or machine_folder(host)
+    )
     return tuple(
         Ruling(tool=tool, word=word, rule=rule, path=path)
         for tool, (word, rule, path) in zip(TOOLS, found, strict=True)
-    )
-
-
-def _claude_rules(
-    settings: Sequence[Settings], user_home: Path, project_root: Path | None
-) -> Iterator[_Rule]:
-    """Every rule, in the order in which the first that matches decides: what denies, what asks, what allows, in whichever file."""
-    shared = project_root / ".claude" / "settings.json" if project_root else None
-    words: tuple[Word, ...] = ("deny", "ask", "allow")
-    for word in words:
-        for path, values in settings:
-            listed = toml_tables.find(values, ("permissions", word))
-            if word != "allow" or path != shared or _trusted(user_home, path.parent.parent):
-                for rule in cast("list[object]", listed) if isinstance(listed, list) else ():
-                    yield word, str(rule), path
-
-
-def _matches(each: _Rule, name: str) -> bool:
-    word, rule, _ = each
-    server = name.rpartition("__")[0]
-    if word == "allow" and rule != server and not rule.startswith(f"{server}__"):
-        return False  # what allows has to name the server; what denies or asks may begin with a wildcard
-    return rule == server or re.fullmatch(re.escape(rule).replace(r"\*", ".*"), name) is not None
-
-
-def _trusted(user_home: Path, project_root: Path) -> bool:
-    """Whether the user trusts the folder in Claude Code. Only then do the settings that a project shares allow anything."""
-    fact = ("projects", str(project_root), "hasTrustDialogAccepted")
-    return any(
-        toml_tables.find(values, fact) is True for _, values in read_settings(user_home / ".claude.json")
     )

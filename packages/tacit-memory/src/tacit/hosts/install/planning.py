@@ -16,42 +16,15 @@ from typing import Literal, cast
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import claude, codex, copilot, cursor, files, gemini, mcp_clients, opencode
+from tacit.hosts.install import files, mcp_clients
 from tacit.hosts.install.files import FileEdit, InstallPlan, is_link, read_text
 from tacit.hosts.install.hook_settings import HookSettings
-from tacit.hosts.install.permissions import ASKING, CLAUDE_RULES, TOOLS, Ruling, rulings
+from tacit.hosts.install.permissions import TOOLS, Permission, rulings
 from tacit.hosts.install.switches import switched_off
-from tacit.hosts.install.target import Target, describe_age
+from tacit.hosts.install.target import MayBeUnread, OfUser, Place, Target, describe_age
+from tacit.hosts.registry import BUILT_IN
 
-HOSTS = ("claude-code", "opencode", "codex", "gemini", "copilot", "cursor")
-_TARGETS = {
-    "gemini": gemini.targets,
-    "copilot": copilot.targets,
-    "cursor": cursor.targets,
-}
-"""Hosts whose files depend only on the folders and the launcher."""
 State = Literal["absent", "installed", "outdated", "partial"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
-    """The consent of the user that a host calls memory tools without asking.
-
-    Attributes:
-        rules: rules that the user's settings of Claude Code shall hold.
-        earlier: those that an installation wrote there.
-        wanted: further files with a rule.
-        gone: files that shall hold no rule of ours any more.
-        notes: what stands without a rule of ours, and why.
-        tools: the tools that the rules allow.
-    """
-
-    rules: tuple[str, ...] = ()
-    earlier: tuple[str, ...] = ()
-    wanted: tuple[Target, ...] = ()
-    gone: tuple[Target, ...] = ()
-    notes: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,33 +47,12 @@ class HostStatus:
     waiting: str = ""
 
 
-def _targets(
-    host: str,
-    *,
-    user_home: Path,
-    project_root: Path | None,
-    home: Home,
-    launcher: Path,
-    trust: bool = False,
-    permission: Permission,
-) -> tuple[Target, ...]:
-    if host == "claude-code":
-        return claude.targets(
-            user_home=user_home,
-            project_root=project_root,
-            launcher=launcher,
-            rules=permission.rules,
-            earlier=permission.earlier,
-        )
-    if host in _TARGETS:
-        return _TARGETS[host](user_home=user_home, project_root=project_root, launcher=launcher)
-    if host == "opencode":
-        return opencode.targets(user_home=user_home, project_root=project_root, home=home, launcher=launcher)
-    if host == "codex":
-        return codex.targets(user_home=user_home, project_root=project_root, launcher=launcher, trust=trust)
+def _targets(host: str, place: Place) -> tuple[Target, ...]:
+    if host in BUILT_IN:
+        return BUILT_IN[host].part("install").targets(place)
     if host in mcp_clients.CLIENTS:
-        return mcp_clients.targets(host, user_home=user_home, project_root=project_root, launcher=launcher)
-    names = ", ".join((*HOSTS, *mcp_clients.CLIENTS))
+        return mcp_clients.targets(host, place)
+    names = ", ".join((*BUILT_IN, *mcp_clients.CLIENTS))
     raise NotFound(f"Tacit cannot be installed into {host!r}.", hint=f"Known hosts and clients: {names}.")
 
 
@@ -117,7 +69,7 @@ def plan(
     """Plan the installation; a second one changes nothing.
 
     Args:
-        host: one of `HOSTS`.
+        host: one of `BUILT_IN`, or of `CLIENTS`.
         user_home: the user's home folder.
         project_root: write into this project instead of the user's own settings.
         home: where Tacit keeps its data.
@@ -133,15 +85,16 @@ def plan(
     book_before = read_text(book)
     originals = _read_record(book_before)
     permission = _permission(host, allow, originals, user_home=user_home, project_root=project_root)
-    targets = _targets(
-        host,
+    place = Place(
         user_home=user_home,
         project_root=project_root,
         home=home,
         launcher=launcher or home.launcher,
         trust=trust,
-        permission=permission,
+        rules=permission.rules,
+        earlier=permission.earlier,
     )
+    targets = _targets(host, place)
     targets = (*targets, *permission.wanted)
     linked = _check_links(targets, project_root)
     edits: list[FileEdit] = []
@@ -152,13 +105,13 @@ def plan(
         if current is not None and target.holds(current):
             notes.append(f"{target.path} is up to date")
             continue
-        shared = isinstance(target, codex.Approvals)
+        shared = isinstance(target, OfUser)
         earlier = None if shared else originals.get(target.path)
         clean = _without_ours(target, current, earlier)
         after = target.add(clean)
         new_folders = files.missing_folders(target.path.parent) if earlier is None else earlier.made
         if not shared:  # the record of that file belongs to the installation for the user
-            rules = target.rules if isinstance(target, claude.ClaudeSettings) else ()
+            rules = target.rules if isinstance(target, HookSettings) else ()
             originals[target.path] = OriginalFile(
                 text=clean, after_sha256=_sha256(after), made=new_folders, rules=rules
             )
@@ -186,14 +139,15 @@ def uninstall(
     book_before = read_text(book)
     originals = _read_record(book_before)
     written = _permission(host, None, originals, user_home=user_home, project_root=project_root)
-    targets = _targets(
-        host,
+    place = Place(
         user_home=user_home,
         project_root=project_root,
         home=home,
         launcher=launcher or home.launcher,
-        permission=written,
+        rules=written.rules,
+        earlier=written.earlier,
     )
+    targets = _targets(host, place)
     targets = (*targets, *written.wanted, *written.gone)
     linked = _check_links(targets, project_root)
     edits: list[FileEdit] = []
@@ -217,7 +171,7 @@ def uninstall(
 def _take_out(target: Target, originals: dict[Path, OriginalFile], *, why: str) -> list[FileEdit]:
     """The edit that takes ours out of a file, if there is any of it; its original is forgotten."""
     current = read_text(target.path)
-    before = None if isinstance(target, codex.Approvals) else originals.pop(target.path, None)
+    before = None if isinstance(target, OfUser) else originals.pop(target.path, None)
     after = _without_ours(target, current, before)
     if current == after:
         return []
@@ -234,38 +188,22 @@ def _permission(
     project_root: Path | None,
 ) -> Permission:
     """Decide which rules a host's files shall hold. For `allow` see `plan`; a rule of the user's own wins over ours and is never ours."""
-    if host not in ASKING:
+    decide = BUILT_IN[host].offered("install", "permission") if host in BUILT_IN else None
+    if decide is None:
         return Permission()
-    title, found = ASKING[host], rulings(host, user_home=user_home, project_root=project_root)
+
+    def earlier_in(path: Path) -> tuple[str, ...]:
+        return originals[path].rules if path in originals else ()
+
     change = f"`tacit install {host} --allow-tools`"
-    hint = (f"{title} asks before each call of {' and '.join(TOOLS)}; {change} changes that",)
-    if host == "gemini":
-        if project_root is not None:
-            told = f"{title} takes a rule for single tools only for all projects: {change} without --project"
-            return Permission(notes=(told,) if allow else ())
-        policy = (gemini.policy(user_home),)
-        if allow or (allow is None and found[0].word == "allow"):
-            return Permission(wanted=policy, tools=TOOLS)
-        return Permission(gone=policy, notes=hint if allow is None else ())
-    path = claude.rules_file(user_home, project_root)
-    earlier = originals[path].rules if path in originals else ()
-    text = read_text(path) if earlier else None
-    ours = [rule for rule in earlier if text and rule in claude.allowed(text, path)]
-    if allow is None:
-        rules = ours
-        asks = any(each == Ruling(tool=each.tool, word="ask") for each in found)
-        notes = hint if asks else ()
-    else:
-        by_rule = dict(zip(CLAUDE_RULES, found if allow else (), strict=allow))
-        rules = [rule for rule, each in by_rule.items() if rule in ours or not each.rule]
-        notes = tuple(f"{title} {each}; that stays" for rule, each in by_rule.items() if rule not in rules)
-    tools = tuple(tool for rule, tool in zip(CLAUDE_RULES, TOOLS, strict=True) if rule in rules)
-    if project_root is None:
-        return Permission(rules=tuple(rules), earlier=earlier, notes=notes, tools=tools)
-    local = (claude.local_rules(path, rules=rules, earlier=earlier),)
-    if rules:
-        return Permission(wanted=local, notes=notes, tools=tools)
-    return Permission(gone=local if earlier else (), notes=notes)
+    return decide(
+        allow,
+        rulings(host, user_home=user_home, project_root=project_root),
+        user_home=user_home,
+        project_root=project_root,
+        earlier_in=earlier_in,
+        hint=f"{BUILT_IN[host].title} asks before each call of {' and '.join(TOOLS)}; {change} changes that",
+    )
 
 
 def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[str, ...]:
@@ -277,7 +215,7 @@ def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[
     notes: list[str] = []
     for target in targets:
         real = target.path.resolve()
-        if project_root is not None and not isinstance(target, codex.Approvals):
+        if project_root is not None and not isinstance(target, OfUser):
             if not real.is_relative_to(project_root.resolve()):
                 raise HostError(
                     f"{target.path} leads out of the project, to {real}. Nothing was written.",
@@ -315,14 +253,15 @@ def installed(
     launcher = launcher or home.launcher
     try:
         permission = _permission(host, None, {}, user_home=user_home, project_root=project_root)
-        targets = _targets(
-            host,
+        place = Place(
             user_home=user_home,
             project_root=project_root,
             home=home,
             launcher=launcher,
-            permission=permission,
+            rules=permission.rules,
+            earlier=permission.earlier,
         )
+        targets = _targets(host, place)
         targets = (*targets, *permission.wanted)
     except HostError as error:  # which files there are depends on what one of them holds
         return HostStatus(host=host, state="absent", problems=(str(error),))
@@ -350,10 +289,8 @@ def installed(
         project_root=project_root or session_root,
         connected=state != "absent",
     )
-    waiting = ""
-    if host == "codex" and state != "absent":
-        trusted = codex.trust_of_hooks(user_home=user_home, project_root=project_root, launcher=launcher)
-        waiting = codex.what_to_trust(trusted)
+    wait = BUILT_IN[host].offered("install", "waiting") if host in BUILT_IN else None
+    waiting: str = wait(place) if wait is not None and state != "absent" else ""
     return HostStatus(host=host, state=state, files=tuple(files), problems=tuple(problems), waiting=waiting)
 
 
@@ -376,7 +313,7 @@ def installed_for(host: str, *, user_home: Path, project_root: Path, home: Home)
 
 def _unread(target: Target, text: str | None) -> tuple[str, ...]:
     """Explain why the host would not read what we write into the file."""
-    if text is None or not isinstance(target, HookSettings | gemini.GeminiSettings):
+    if text is None or not isinstance(target, MayBeUnread):
         return ()
     problem = target.unread(target.path, text)
     return (problem,) if problem else ()

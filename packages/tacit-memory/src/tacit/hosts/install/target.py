@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import tacit
+from tacit.config.home import Home
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc
 
@@ -29,6 +31,45 @@ def describe_age(version: int) -> str:
         return "differs from what this Tacit writes"
     version_text = f"version {version}" if version else "no version"
     return f"is stale: it carries {version_text}, and this Tacit writes version {INSTALL_VERSION}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an installation writes, and what the user agreed to.
+
+    Attributes:
+        user_home: the user's home folder.
+        project_root: the project whose files are written instead of the user's own; None = the user's own.
+        home: where Tacit keeps its data.
+        launcher: what hosts call.
+        trust: whether to approve the hooks in the host's settings, if the host requires this.
+        rules: rules for tools that the host's own settings shall hold.
+        earlier: those that an installation wrote there.
+    """
+
+    user_home: Path
+    project_root: Path | None
+    home: Home
+    launcher: Path
+    trust: bool = False
+    rules: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+
+
+class OfUser:
+    """Marks a target in a user's file that belongs to an installation into a project. The record of the file is that of the user's installation."""
+
+    __slots__ = ()
+
+
+@runtime_checkable
+class MayBeUnread(Protocol):
+    """A target in a file that the host may ignore for its form."""
+
+    @property
+    def unread(self) -> Callable[[Path, str], str]:
+        """Say why the host would ignore the file at a path that holds a text; "" = it reads it."""
+        ...
 
 
 class Target(Protocol):

@@ -15,7 +15,14 @@ from tacit.errors import HostError
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.files import read_text
 from tacit.hosts.probe.conversation import as_list, as_mapping, flat_text
-from tacit.hosts.probe.process import SEARCH_PATH, ProbeResult, clean_environment, not_run, run_client
+from tacit.hosts.probe.process import (
+    SEARCH_PATH,
+    ProbeResult,
+    ProofJob,
+    clean_environment,
+    not_run,
+    run_client,
+)
 
 _HELLO = {
     "protocolVersion": "2025-06-18",
@@ -84,3 +91,8 @@ def _answer(out: str) -> str:
         if message.get("id") == 2:
             return flat_text(as_mapping(message.get("result")).get("content"))
     return ""
+
+
+def prove(job: ProofJob, keys: Sequence[str]) -> ProbeResult:
+    """Run the command that the client's file names at `keys`, and look for the nonce in its answer."""
+    return probe(job.files[0], keys, tacit_home=job.tacit_home, nonce=job.nonce, search_path=job.search_path)

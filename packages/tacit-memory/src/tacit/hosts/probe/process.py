@@ -96,6 +96,37 @@ def run_client(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProofJob:
+    """What a host's `prove` is given.
+
+    Attributes:
+        files: the installed files of the host. Read only.
+        user_home: the user's home folder. Read only.
+        tacit_home: a throw-away Tacit home whose store holds a memory with `nonce`. The caller ends its daemon.
+        nonce: letters and digits that occur nowhere else.
+        launcher: what hooks must call.
+        search_path: value of PATH.
+        executable: the program of the host, where it can be run.
+        calls: tools of ours that the stub model calls.
+        rules: the rules with which the host calls them without asking.
+    """
+
+    files: tuple[Path, ...]
+    user_home: Path
+    tacit_home: Path
+    nonce: str
+    launcher: Path
+    search_path: str
+    executable: Path = Path()
+    calls: tuple[CallTool, ...] = ()
+    rules: tuple[str, ...] = ()
+
+    def file(self, *names: str) -> Path:
+        """Return the installed file of one of these names."""
+        return next(path for path in self.files if path.name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
     """Whether injected text reached the model request of a real host.
 

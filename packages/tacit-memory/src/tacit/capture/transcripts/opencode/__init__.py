@@ -1,1 +1,0 @@
-"""OpenCode's sessions: its database, what it wrote before it had one, and what its server answers."""

@@ -1,0 +1,285 @@
+"""The edits for Claude Code: hooks in its settings, the MCP server, one slash command.
+
+In: folders and the launcher. Out: targets. The events and their forms were measured on 2.1.328 (docs/adr/0007-hosts.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+from tacit.hosts.install import jsonc, toml_tables
+from tacit.hosts.install.files import read_text
+from tacit.hosts.install.hook_settings import HookSettings, group_of, not_plain_json
+from tacit.hosts.install.permissions import TOOLS as ASKED_TOOLS
+from tacit.hosts.install.permissions import Permission, Rule, Ruling, Word
+from tacit.hosts.install.switches import Settings, files_of_project, read_settings
+from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Place, Target, plugin_text
+
+TOOLS = r"^(Read|Edit|Write|MultiEdit|NotebookEdit|Bash|WebFetch|WebSearch|Task|Agent|mcp__(?!(plugin_)?tacit_).+)$"
+"""Calls that a rule may govern, and those that start a subagent: only they tell its task. Calls of our own tools are left out."""
+CALLS = TOOLS.replace(".+)$", ".+|mcp__(plugin_tacit_)?tacit__memory_(add|update|forget|get))$")
+"""The same, and those of our own tools that count for a session: their hook tells for which."""
+EVENTS: tuple[tuple[str, str, int], ...] = (
+    ("SessionStart", "", 10),
+    ("UserPromptSubmit", "", 5),
+    ("PreToolUse", CALLS, 5),
+    ("PostToolUse", TOOLS, 5),
+    ("PostToolUseFailure", "", 5),
+    ("SubagentStart", "", 5),
+    ("Stop", "", 5),
+    ("PreCompact", "", 5),
+    ("SessionEnd", "", 10),
+)
+"""(event, matcher, timeout in seconds). The hook client has its own, much shorter deadline; this one only bounds a
+mistake. Without its own timeout SessionEnd would be ended after 1.5 seconds."""
+
+COMMAND_MARK = "# installed by tacit install claude-code"
+_ALLOW = ("permissions", "allow")
+_ONLY_MANAGED = "allowManagedPermissionRulesOnly"
+"""With this setting of an administrator no rule of the user counts."""
+
+
+RULES = tuple(f"mcp__tacit__{tool}" for tool in ASKED_TOOLS)
+"""The rule for each of the tools that the host asks before."""
+PLUGIN = "tacit@"
+"""How the name of our plugin begins; the name of a marketplace follows."""
+
+
+def rules_file(user_home: Path, project_root: Path | None) -> Path:
+    """Return the file for the rules that the user consents to. In a project it is the one that is not shared: nobody consents for a team."""
+    if project_root is None:
+        return user_home / ".claude" / "settings.json"
+    return project_root / ".claude" / "settings.local.json"
+
+
+def allowed(text: str, path: Path) -> list[object]:
+    """Return the rules that the settings file at `path` allows.
+
+    Raises:
+        HostError: if it is malformed.
+    """
+    node = jsonc.find(jsonc.read(text, path=path), _ALLOW)
+    return [item.value for item in node.items] if node is not None else []
+
+
+def targets(place: Place) -> tuple[Target, ...]:
+    """The files of the user's scope, or of a project's; for `rules` and `earlier` see `ClaudeSettings`."""
+    user_home, project_root, launcher = place.user_home, place.project_root, place.launcher
+    server = {"type": "stdio", "command": str(launcher), "args": ["mcp"]}
+    if project_root is None:
+        folder, servers = user_home / ".claude", user_home / ".claude.json"
+    else:
+        folder, servers = project_root / ".claude", project_root / ".mcp.json"
+    settings = ClaudeSettings(
+        path=folder / "settings.json",
+        groups=tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS),
+        unread=partial(not_plain_json, reader="Claude Code"),
+        rules=place.rules,
+        earlier=place.earlier,
+    )
+    return (
+        replace(settings, why=f"{settings.why}; {settings.told}") if place.rules else settings,
+        JsonMember(
+            path=servers,
+            why="gives Claude the memory tools (MCP server)",
+            keys=("mcpServers", "tacit"),
+            value=server,
+        ),
+        OwnFile(
+            path=folder / "commands" / "tacit.md",
+            why="adds the slash command /tacit",
+            content=plugin_text("claude-code", "user-commands", "tacit.md").replace(
+                COMMAND_MARK, f"{COMMAND_MARK}, {STAMP}", 1
+            ),
+            mark=COMMAND_MARK,
+        ),
+    )
+
+
+def local_rules(path: Path, *, rules: Sequence[str], earlier: Sequence[str]) -> ClaudeSettings:
+    """The rules alone, in the settings of a project that are not shared."""
+    settings = ClaudeSettings(path=path, groups=(), rules=tuple(rules), earlier=tuple(earlier))
+    return replace(settings, why=settings.told, unread=partial(not_plain_json, reader="Claude Code"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaudeSettings(HookSettings):
+    """Our hooks in a settings file, and rules with which Claude Code calls tools without asking.
+
+    Attributes:
+        earlier: the rules that an installation wrote into it. Others' equal ones are not among them, so a removal leaves those.
+    """
+
+    earlier: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """What the rules are for."""
+        names = " and ".join(rule.rpartition("__")[2] for rule in self.rules)
+        return f"Claude Code does not ask before {names} (permissions.allow)"
+
+    def holds(self, text: str) -> bool:
+        """Whether hooks and rules are in it, complete and up to date."""
+        ours = [rule for rule in (*self.rules, *self.earlier) if rule in allowed(text, self.path)]
+        return HookSettings.holds(self, text) and set(ours) == set(self.rules)
+
+    def present(self, text: str) -> bool:
+        """Whether a hook or a rule of ours is in it."""
+        return HookSettings.present(self, text) or any(
+            rule in allowed(text, self.path) for rule in self.earlier
+        )
+
+    def add(self, text: str | None) -> str:
+        """The text with hooks and rules."""
+        text = HookSettings.add(self, text)
+        for rule in self.rules:
+            if rule not in allowed(text, self.path):
+                text = jsonc.append(text, _ALLOW, rule, path=self.path)
+        return text
+
+    def remove(self, text: str) -> str | None:
+        """The text without our hooks and rules, and without the lists that are empty then."""
+        remaining = text
+        for rule in self.earlier:
+            if rule in (listed := allowed(remaining, self.path)):
+                remaining = jsonc.cut(remaining, _ALLOW, path=self.path, index=listed.index(rule))
+        if remaining != text:
+            remaining = jsonc.prune(remaining, _ALLOW, _ALLOW[:1], path=self.path)
+        gone = remaining == self.opening != text
+        return None if gone else HookSettings.remove(self, remaining)
+
+
+def _group(matcher: str, timeout: int, launcher: Path) -> Mapping[str, object]:
+    handler = {
+        "type": "command",
+        "command": str(launcher),
+        "args": ["claude-code", STAMP],  # the hook client reads no more than the host
+        "timeout": timeout,
+    }
+    return group_of(handler, matcher)
+
+
+def _settings(
+    user_home: Path, project_root: Path | None, machine: Path
+) -> tuple[tuple[Settings, ...], tuple[Settings, ...]]:
+    """Return the settings of Claude Code that hold in `project_root`: the administrator's and the user's, each in the order in which they win."""
+    managed = read_settings(
+        machine / "managed-settings.json",
+        *sorted((machine / "managed-settings.d").glob("*.json"), reverse=True),
+    )
+    own = read_settings(
+        *files_of_project(project_root, ".claude/settings.local.json", ".claude/settings.json"),
+        user_home / ".claude" / "settings.json",
+    )
+    return tuple(managed), tuple(own)
+
+
+def switched_off(
+    *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
+) -> Iterator[str]:
+    """Say why the host runs no hooks of ours; see `switches`."""
+    managed, own = _settings(user_home, project_root, machine)
+    plugins = [(path, name, on) for path, values in (*managed, *own) for name, on in _plugins(values)]
+    decided: dict[str, tuple[Path, bool]] = {}
+    for path, name, on in plugins:
+        decided.setdefault(name, (path, on))
+    by_plugin = any(on for _, on in decided.values())
+    if not connected and not by_plugin:
+        for name, (path, _) in decided.items():
+            yield f"The plugin {name} is switched off in Claude Code: enabledPlugins in {path}. Set it to true, or run `tacit install claude-code`."
+        return
+    for path, values in managed:
+        only = values.get("strictPluginOnlyCustomization")
+        if values.get("allowManagedHooksOnly") is True:
+            yield f"Claude Code runs only hooks of the administrator: allowManagedHooksOnly is true in {path}. Only the administrator can change that."
+        elif (only is True or (isinstance(only, list) and "hooks" in only)) and not by_plugin:
+            yield f"Claude Code runs only hooks of plugins: strictPluginOnlyCustomization in {path}. Install Tacit as a plugin, or ask the administrator."
+    for path, values in (*managed, *own):
+        off = values.get("disableAllHooks")
+        if off is True:
+            yield f"Claude Code runs no hooks: disableAllHooks is true in {path}. Take it out{' (only the administrator can)' if (path, values) in managed else ''}."
+        if isinstance(off, bool):
+            return  # it overrides the files behind it
+
+
+def _plugins(values: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
+    enabled = values.get("enabledPlugins")
+    if isinstance(enabled, Mapping):
+        for name, on in cast("Mapping[str, object]", enabled).items():
+            if name.startswith(PLUGIN):
+                yield name, on is not False
+
+
+def rules_for_tools(*, user_home: Path, project_root: Path | None, machine: Path) -> tuple[Rule, ...]:
+    """Return the rule that decides a call of each of `ASKED_TOOLS`."""
+    managed, own = _settings(user_home, project_root, machine)
+    only = next((path for path, values in managed if values.get(_ONLY_MANAGED) is True), None)
+    rules = tuple(_rules(managed if only else (*managed, *own), user_home, project_root))
+    unless: Rule = ("ask", _ONLY_MANAGED if only else "", only)
+    return tuple(next((each for each in rules if _matches(each, name)), unless) for name in RULES)
+
+
+def _rules(settings: Sequence[Settings], user_home: Path, project_root: Path | None) -> Iterator[Rule]:
+    """Every rule, in the order in which the first that matches decides: what denies, what asks, what allows, in whichever file."""
+    shared = project_root / ".claude" / "settings.json" if project_root else None
+    words: tuple[Word, ...] = ("deny", "ask", "allow")
+    for word in words:
+        for path, values in settings:
+            listed = toml_tables.find(values, ("permissions", word))
+            if word != "allow" or path != shared or _trusted(user_home, path.parent.parent):
+                for rule in cast("list[object]", listed) if isinstance(listed, list) else ():
+                    yield word, str(rule), path
+
+
+def _matches(each: Rule, name: str) -> bool:
+    word, rule, _ = each
+    server = name.rpartition("__")[0]
+    if word == "allow" and rule != server and not rule.startswith(f"{server}__"):
+        return False  # what allows has to name the server; what denies or asks may begin with a wildcard
+    return rule == server or re.fullmatch(re.escape(rule).replace(r"\*", ".*"), name) is not None
+
+
+def _trusted(user_home: Path, project_root: Path) -> bool:
+    """Whether the user trusts the folder in Claude Code. Only then do the settings that a project shares allow anything."""
+    fact = ("projects", str(project_root), "hasTrustDialogAccepted")
+    return any(
+        toml_tables.find(values, fact) is True for _, values in read_settings(user_home / ".claude.json")
+    )
+
+
+def permission(
+    allow: bool | None,
+    found: Sequence[Ruling],
+    *,
+    user_home: Path,
+    project_root: Path | None,
+    earlier_in: Callable[[Path], tuple[str, ...]],
+    hint: str,
+) -> Permission:
+    """Decide which rules the settings shall hold; see `planning`."""
+    path = rules_file(user_home, project_root)
+    earlier = earlier_in(path)
+    text = read_text(path) if earlier else None
+    ours = [rule for rule in earlier if text and rule in allowed(text, path)]
+    if allow is None:
+        rules = ours
+        asks = any(each == Ruling(tool=each.tool, word="ask") for each in found)
+        notes = (hint,) if asks else ()
+    else:
+        by_rule = dict(zip(RULES, found if allow else (), strict=allow))
+        rules = [rule for rule, each in by_rule.items() if rule in ours or not each.rule]
+        notes = tuple(
+            f"Claude Code {each}; that stays" for rule, each in by_rule.items() if rule not in rules
+        )
+    tools = tuple(tool for rule, tool in zip(RULES, ASKED_TOOLS, strict=True) if rule in rules)
+    if project_root is None:
+        return Permission(rules=tuple(rules), earlier=earlier, notes=notes, tools=tools)
+    local = (local_rules(path, rules=rules, earlier=earlier),)
+    if rules:
+        return Permission(wanted=local, notes=notes, tools=tools)
+    return Permission(gone=local if earlier else (), notes=notes)

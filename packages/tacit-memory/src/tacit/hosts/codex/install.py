@@ -1,0 +1,324 @@
+"""The edits for Codex: hooks in its `hooks.json`, the MCP server in its `config.toml`, and the approval of the hooks there.
+
+In: folders and the launcher. Out: targets, and the state of the approval. The events and their forms were measured on 0.169.0.
+
+Codex runs a hook only after the user approves it with `/hooks`; until then it skips it silently. The approval is a hash of the hook
+in the user's `config.toml`. Tacit writes it only if the user asks for it in the same command (`--trust-hooks`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, cast
+
+from tacit.errors import HostError
+from tacit.hosts.codex import CODEX
+from tacit.hosts.install import jsonc, toml_tables
+from tacit.hosts.install.files import read_text
+from tacit.hosts.install.hook_settings import HookSettings, group_of, not_plain_json
+from tacit.hosts.install.switches import files_of_project
+from tacit.hosts.install.target import INSTALL_VERSION, STAMP, OfUser, Place, Target
+
+_NOT_OURS = "[^t]|t[^a]|ta[^c]|tac[^i]|taci[^t]|tacit[^_]"
+TOOLS = f"^(Bash|apply_patch|view_image|spawn_agent|mcp__({_NOT_OURS}).+)$"
+"""Calls that a rule may govern, and the one that starts a subagent. Calls of our own tools are left out; Codex has no look-ahead."""
+WRITES = TOOLS.replace("^(", "^(mcp__tacit__memory_(add|update|forget|get)|")
+"""Beside them our own tools that count for a session: their hook tells for which."""
+EVENTS: tuple[tuple[str, str, int], ...] = (
+    ("SessionStart", "", 10),
+    ("UserPromptSubmit", "", 5),
+    ("PreToolUse", WRITES, 5),
+    ("PostToolUse", TOOLS, 5),
+    ("SubagentStart", "", 5),
+    ("Stop", "", 5),
+    ("PreCompact", "", 5),
+    ("SessionEnd", "", 3),
+)
+"""(event, matcher, timeout in seconds). The hook client has its own, much shorter deadline; this one only bounds a mistake."""
+LABELS: Mapping[str, str] = {
+    "SessionStart": "session_start",
+    "UserPromptSubmit": "user_prompt_submit",
+    "PreToolUse": "pre_tool_use",
+    "PostToolUse": "post_tool_use",
+    "SubagentStart": "subagent_start",
+    "Stop": "stop",
+    "PreCompact": "pre_compact",
+    "SessionEnd": "session_end",
+}
+"""The names of events in the keys and hashes of approved hooks."""
+_MATCHED = frozenset({"SessionStart", "PreToolUse", "PostToolUse", "SubagentStart"})
+"""Events whose matcher Codex reads. The matcher of another event is not part of the hash."""
+
+SERVER: toml_tables.Keys = ("mcp_servers", "tacit")
+STATE: toml_tables.Keys = ("hooks", "state")
+Trust = Literal["trusted", "modified", "untrusted", "disabled"]
+
+
+def codex_home(user_home: Path) -> Path:
+    """Return the folder of Codex' own files."""
+    return CODEX.data_folders(user_home)[0]
+
+
+def targets(place: Place) -> tuple[Target, ...]:
+    """Return the files of the user's scope, or of a project's; with `trust`, also the approval of the hooks."""
+    user_home, project_root, launcher, trust = (
+        place.user_home,
+        place.project_root,
+        place.launcher,
+        place.trust,
+    )
+    home = codex_home(user_home)
+    folder = home if project_root is None else project_root / ".codex"
+    hooks = hooks_in(folder / "hooks.json", launcher)
+    of_user = project_root is None
+    approved = hooks.approvals() if trust else ()
+    server = ConfigToml(
+        path=folder / "config.toml",
+        launcher=launcher,
+        hooks=hooks if of_user else None,
+        approvals=approved if of_user else (),
+    )
+    if of_user or not (trust or _approves(home / "config.toml", hooks)):
+        return hooks, server
+    return hooks, server, Approvals(path=home / "config.toml", hooks=hooks, approvals=approved)
+
+
+def hooks_in(path: Path, launcher: Path) -> CodexHooks:
+    """Our hooks in the `hooks.json` at `path`."""
+    groups = tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS)
+    return CodexHooks(
+        path=path, groups=groups, unread=partial(not_plain_json, reader="Codex", reads_mark=False)
+    )
+
+
+def _group(matcher: str, timeout: int, launcher: Path) -> Mapping[str, object]:
+    handler = {
+        "type": "command",
+        "command": f"{shlex.quote(str(launcher))} codex",
+        "timeout": timeout,
+        "version": STAMP,  # Codex does not read it: a new one alone needs no new approval
+    }
+    return group_of(handler, matcher)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodexHooks(HookSettings):
+    """The `hooks.json` of Codex, and the hashes by which Codex identifies its hooks."""
+
+    def hashes(self) -> frozenset[str]:
+        """Return the hashes by which Codex identifies our hooks."""
+        return frozenset(_hash(event, group) for event, group in self.groups)
+
+    def approvals(self) -> tuple[tuple[str, str], ...]:
+        """Return (key, hash) of each of our hooks. A key contains the position of the hook after the installation, which is after those of others."""
+        others = self._others()
+        return tuple(
+            (f"{self.path}:{LABELS[event]}:{others.get(event, 0)}:0", _hash(event, group))
+            for event, group in self.groups
+        )
+
+    def _others(self) -> Mapping[str, int]:
+        """Return the number of other programs' groups for each event."""
+        text = read_text(self.path)
+        hooks = (
+            jsonc.find(jsonc.read(self.remove(text) or "{}", path=self.path), ("hooks",)) if text else None
+        )
+        return {member.key: len(member.node.items) for member in hooks.members} if hooks is not None else {}
+
+
+def _hash(event: str, group: Mapping[str, object]) -> str:
+    """Return the SHA-256 of the JSON, with sorted keys, of the fields that Codex reads of a group (`command_hook_hash` in its source)."""
+    (handler,) = cast("Sequence[Mapping[str, object]]", group["hooks"])
+    read = {name: handler[name] for name in ("type", "command", "timeout")}
+    identity: dict[str, object] = {"event_name": LABELS[event], "hooks": [{**read, "async": False}]}
+    if "matcher" in group and event in _MATCHED:
+        identity["matcher"] = group["matcher"]
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode('utf-8')).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigToml:
+    """The `config.toml`: the MCP server, and in the user's own file the approval of the hooks.
+
+    `approvals` = (key, hash) of the hooks to approve. The removal also removes the approvals of `hooks`.
+    """
+
+    path: Path
+    launcher: Path
+    hooks: CodexHooks | None = None
+    approvals: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def why(self) -> str:
+        """What it is for."""
+        server = "gives Codex the memory tools (MCP server)"
+        return f"{server} and approves the hooks, as you asked" if self.approvals else server
+
+    def holds(self, text: str) -> bool:
+        """Whether the server is ours, and all requested approvals are written."""
+        values = toml_tables.read(text, path=self.path)
+        server = toml_tables.table(values, SERVER)
+        return all(server.get(name) == value for name, value in self._server().items()) and _holds_approvals(
+            values, self.approvals
+        )
+
+    def present(self, text: str) -> bool:
+        """Whether there is a server of our name."""
+        return toml_tables.find(toml_tables.read(text, path=self.path), SERVER) is not None
+
+    def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
+        """A table has no version, because Codex reads it."""
+        return INSTALL_VERSION
+
+    def add(self, text: str | None) -> str:
+        """The text with the server and the approvals."""
+        text = toml_tables.add(text or "", SERVER, self._server(), path=self.path)
+        return _with_approvals(text, self.approvals, path=self.path)
+
+    def remove(self, text: str) -> str | None:
+        """Return the text without the server, the tables of Codex below it, and the approvals of our hooks."""
+        text = toml_tables.remove(text, lambda keys: keys[:2] == SERVER, path=self.path)
+        return (_without_approvals(text, self.hooks, path=self.path) if self.hooks else text) or None
+
+    def _server(self) -> dict[str, str | list[str]]:
+        return {"command": str(self.launcher), "args": ["mcp", "--host", "codex"]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approvals(OfUser):
+    """The approval of a project's hooks. Codex reads it only in the user's own `config.toml`."""
+
+    path: Path
+    hooks: CodexHooks
+    approvals: tuple[tuple[str, str], ...]
+    why: str = "approves the hooks of this project, as you asked"
+
+    def holds(self, text: str) -> bool:
+        """Whether all requested approvals are written."""
+        return _holds_approvals(toml_tables.read(text, path=self.path), self.approvals)
+
+    def present(self, text: str) -> bool:
+        """Whether one of our hooks of the project is approved."""
+        states = toml_tables.table(toml_tables.read(text, path=self.path), STATE)
+        return any(key.startswith(f"{self.hooks.path}:") for key in states)
+
+    def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
+        """A table has no version, because Codex reads it."""
+        return INSTALL_VERSION
+
+    def add(self, text: str | None) -> str:
+        """The text with the approvals."""
+        return _with_approvals(text or "", self.approvals, path=self.path)
+
+    def remove(self, text: str) -> str | None:
+        """The text without the approvals of our hooks."""
+        return _without_approvals(text, self.hooks, path=self.path) or None
+
+
+def trust_of_hooks(*, user_home: Path, project_root: Path | None, launcher: Path) -> Mapping[str, Trust]:
+    """Return the state of each of our hooks by event. If a file cannot be read, no hook is approved."""
+    folder = codex_home(user_home) if project_root is None else project_root / ".codex"
+    hooks = hooks_in(folder / "hooks.json", launcher)
+    config = codex_home(user_home) / "config.toml"
+    try:
+        values, approvals = toml_tables.read(read_text(config) or "", path=config), hooks.approvals()
+    except HostError:  # `installed` names the file
+        return {event: "untrusted" for event, _, _ in EVENTS}
+    return {
+        event: _trust(toml_tables.table(values, (*STATE, key)), expected)
+        for (event, _, _), (key, expected) in zip(EVENTS, approvals, strict=True)
+    }
+
+
+def what_to_trust(trusted: Mapping[str, Trust]) -> str:
+    """Say what the user has to do so that Codex runs all of our hooks; "" = nothing."""
+    waiting = [event for event, state in trusted.items() if state in ("untrusted", "modified")]
+    disabled = [event for event, state in trusted.items() if state == "disabled"]
+    if waiting:
+        which = "the hooks of Tacit"
+        if len(waiting) < len(trusted):
+            which = f"these hooks of Tacit ({', '.join(waiting)})"
+        return (
+            f"Codex skips {which} until you trust them: start `codex`, enter `/hooks` and approve them, or run "
+            "`tacit install codex --trust-hooks`."
+        )
+    if disabled:
+        return f"These hooks of Tacit are switched off in Codex: {', '.join(disabled)}. `/hooks` in `codex` switches them on."
+    return ""
+
+
+def _trust(state: Mapping[str, object], expected: str) -> Trust:
+    if state.get("enabled") is False:
+        return "disabled"
+    approved = state.get("trusted_hash")
+    if approved is None:
+        return "untrusted"
+    return "trusted" if approved == expected else "modified"
+
+
+def _approves(config: Path, hooks: CodexHooks) -> bool:
+    text = read_text(config)
+    return text is not None and Approvals(path=config, hooks=hooks, approvals=()).present(text)
+
+
+def _holds_approvals(values: Mapping[str, object], approvals: Sequence[tuple[str, str]]) -> bool:
+    return all(
+        _trust(toml_tables.table(values, (*STATE, key)), expected) == "trusted" for key, expected in approvals
+    )
+
+
+def _with_approvals(text: str, approvals: Sequence[tuple[str, str]], *, path: Path) -> str:
+    keys = {key for key, _ in approvals}
+    text = toml_tables.remove(
+        text, lambda names: names[:2] == STATE and names[2:3] != () and names[2] in keys, path=path
+    )
+    for key, approved in approvals:
+        text = toml_tables.add(text, (*STATE, key), {"trusted_hash": approved}, path=path)
+    return text
+
+
+def _without_approvals(text: str, hooks: CodexHooks, *, path: Path) -> str:
+    values, hashes = toml_tables.read(text, path=path), hooks.hashes()
+
+    def ours(keys: toml_tables.Keys) -> bool:
+        if len(keys) != len(STATE) + 1 or keys[:2] != STATE or not keys[2].startswith(f"{hooks.path}:"):
+            return False
+        return toml_tables.find(values, (*keys, "trusted_hash")) in hashes
+
+    return toml_tables.remove(text, ours, path=path)
+
+
+def switched_off(
+    *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
+) -> Iterator[str]:
+    """Say why the host runs no hooks of ours; see `switches`."""
+    del machine
+    if not connected:
+        return
+    for path in (
+        *files_of_project(project_root, ".codex/config.toml"),
+        codex_home(user_home) / "config.toml",
+    ):
+        try:
+            on = toml_tables.find(toml_tables.read(read_text(path) or "", path=path), ("features", "hooks"))
+        except HostError:
+            continue
+        if on is False:
+            yield f"Codex runs no hooks: features.hooks is false in {path}. Set it to true."
+        if isinstance(on, bool):
+            return
+
+
+def waiting(place: Place) -> str:
+    """Say what the user has to do in Codex so that it calls Tacit; "" = nothing."""
+    trusted = trust_of_hooks(
+        user_home=place.user_home, project_root=place.project_root, launcher=place.launcher
+    )
+    return what_to_trust(trusted)

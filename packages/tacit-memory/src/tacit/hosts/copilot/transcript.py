@@ -1,0 +1,164 @@
+"""Copilot's logs. In: `events.jsonl` of Copilot CLI, or a chat exported from the editor. Out: a `Transcript`.
+
+Events are `{type, data, id, timestamp, parentId}`; `data` of `user.message` has the words as typed in `content` and, with
+what hooks and the host added, in `transformedContent`, which is not read. Deaf to messages with a `source` other than the
+user and to subagents unless asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from tacit.hosts.transcripts.assemble import TurnBuilder, text_of, time_of
+from tacit.hosts.transcripts.detection import DetectedFormat, Readers
+from tacit.hosts.transcripts.rows import (
+    Fields,
+    RowReader,
+    fields_of,
+    list_of,
+    parse_json,
+    read_whole,
+    text_in,
+    whole,
+)
+from tacit.hosts.transcripts.turn import Transcript
+from tacit.session.outcomes import last_lines
+from tacit.state.captured import Position
+from tacit.text.lazy_regex import lazy_regex
+
+_EXIT = lazy_regex(
+    r"<(?:shell )?exited with exit code (\d+)>|<shellId: [^<>\n]* completed with exit code (\d+)>"
+)
+_GUIDANCE = lazy_regex(r'\n+Tool "[^"\n]*" succeeded\. Additional guidance from postToolUse hooks:')
+"""The text after it was added to the result by hooks. It may contain our own blocks."""
+TAIL_BYTES = 256_000
+
+
+def read_copilot(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
+    """Read the events of a session from `since` on.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    rows = RowReader(path=path, since=since or Position())
+    start = fields_of(rows.first().get("data"))
+    builder: TurnBuilder | None = None
+    for row in rows:
+        builder = builder or rows.builder()
+        _take(builder, row, subagents=subagents)
+    cwd = text_in(fields_of(start.get("context")), "cwd")
+    return rows.transcript(builder or rows.builder(), session_id=text_in(start, "sessionId"), cwd=cwd)
+
+
+def _take(builder: TurnBuilder, row: Fields, *, subagents: bool) -> None:
+    data = fields_of(row.get("data"))
+    at_ms = time_of(row.get("timestamp"))
+    if (data.get("parentToolCallId") or row.get("agentId")) and not subagents:
+        return
+    match row.get("type"):
+        case "user.message":
+            if data.get("source") in (None, "", "user"):
+                builder.user(text_in(data, "content"), at_ms)
+        case "assistant.message":
+            builder.reply(text_in(data, "content"), at_ms)
+            for raw in list_of(data.get("toolRequests")):
+                call = fields_of(raw)
+                builder.call(text_in(call, "name"), text_in(call, "toolCallId"), call.get("arguments"), at_ms)
+        case "tool.execution_complete":
+            result = fields_of(data.get("result"))
+            error = fields_of(data.get("error"))
+            text = text_in(error, "message") or text_in(result, "content") or text_of(data.get("error"))
+            if guidance := _GUIDANCE.search(text):
+                text = text[: guidance.start()]
+            failed = data.get("success") is False or _exit_code(data, text) not in ("", "0")
+            builder.result(text_in(data, "toolCallId"), failed=failed, text=text, at_ms=at_ms)
+        case _:
+            pass
+
+
+def _exit_code(data: Fields, text: str) -> str:
+    """Return the exit code of a command: newer versions write it as a field, older ones into the output; "" = there is none."""
+    code = fields_of(data.get("shellExecution")).get("exitCode")
+    if isinstance(code, int) and not isinstance(code, bool):
+        return str(code)
+    match = _EXIT.search(text[-400:])
+    return (match[1] or match[2]) if match else ""
+
+
+def last_reply(path: Path) -> str:
+    """Return the words of the main agent's last message from the end of its events; "" if there is none, or the file cannot be read."""
+    for line in reversed(last_lines(path, TAIL_BYTES).split(b"\n")):
+        if b'"assistant.message"' not in line:
+            continue
+        row = fields_of(parse_json(line.decode("utf-8", "replace")))
+        data = fields_of(row.get("data"))
+        if row.get("type") == "assistant.message" and not (
+            data.get("parentToolCallId") or row.get("agentId")
+        ):
+            return text_in(data, "content")
+    return ""
+
+
+def read_copilot_chat(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:  # noqa: ARG001 - one signature for all readers
+    """Read a chat that the editor exported or keeps: `requests` with the user's message and Copilot's response.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    text, end = read_whole(path)
+    if since and since.head == end.head and since.offset == end.offset:
+        return Transcript(end=since)
+    chat = fields_of(parse_json(text))
+    builder = TurnBuilder()
+    for raw in list_of(chat.get("requests")):
+        request = fields_of(raw)
+        message = request.get("message")
+        prompt = message if isinstance(message, str) else text_in(fields_of(message), "text")
+        at_ms = time_of(request.get("timestamp"))
+        builder.user(prompt, at_ms)
+        for part in list_of(request.get("response")):
+            answer = fields_of(part)
+            value = answer.get("value")
+            if "kind" not in answer:
+                builder.reply(value if isinstance(value, str) else text_in(fields_of(value), "value"), at_ms)
+    return whole(builder, end, session_id=text_in(chat, "sessionId"))
+
+
+PLACES = (("session-state", "*/events.jsonl"),)
+"""Folders below that of Copilot's data, each with a pattern of the files in it."""
+FORMATS: Readers = {"copilot": read_copilot, "copilot-chat": read_copilot_chat}
+_FIRST = ("session.start", "session.info", "user.message", "assistant.message", "assistant.turn_start")
+
+
+def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
+    """Recognize a session by the rows of its file."""
+    first = rows[0]
+    if text_in(first, "type") not in _FIRST or "data" not in first:
+        return None
+    data = fields_of(first.get("data"))
+    cwd = text_in(fields_of(data.get("context")), "cwd")
+    return DetectedFormat(format="copilot", host="copilot", session_id=text_in(data, "sessionId"), cwd=cwd)
+
+
+def detect_document(fields: Fields) -> DetectedFormat | None:
+    """Recognize an exported chat."""
+    if "requests" in fields and ("responderUsername" in fields or "requesterUsername" in fields):
+        return DetectedFormat(format="copilot-chat", host="copilot", session_id=text_in(fields, "sessionId"))
+    return None
+
+
+def detect_beginning(text: str) -> DetectedFormat | None:
+    """Recognize a long exported chat by its first fields."""
+    if '"responderUsername"' in text or '"requesterUsername"' in text:
+        return DetectedFormat(format="copilot-chat", host="copilot")
+    return None
+
+
+def kept(folders: Sequence[Path], session_id: str) -> Path | None:
+    """Return the file of a session."""
+    if not re.fullmatch(r"[A-Za-z0-9-]+", session_id):
+        return None
+    files = (folder / "session-state" / session_id / "events.jsonl" for folder in folders)
+    return next((file for file in files if file.is_file()), None)

@@ -1,0 +1,204 @@
+"""The edits for Gemini CLI: hooks and the MCP server, both in one settings file.
+
+In: folders and the launcher. Out: the target. The events and their forms were measured on 0.61.0 (docs/guide/gemini.md).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from tacit.errors import HostError
+from tacit.hosts.install import jsonc
+from tacit.hosts.install.files import read_text
+from tacit.hosts.install.hook_settings import HookSettings, group_of
+from tacit.hosts.install.permissions import TOOLS as ASKED_TOOLS
+from tacit.hosts.install.permissions import Permission, Rule, Ruling
+from tacit.hosts.install.switches import files_of_project, read_settings
+from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Place, Target
+
+TOOLS = (
+    r"^(read_file|read_many_files|replace|write_file|run_shell_command|web_fetch|google_web_search|invoke_agent"
+    r"|mcp_(?!tacit_).+)$"
+)
+"""Calls that a rule may govern. Calls of our own tools are left out."""
+EVENTS: tuple[tuple[str, str, int], ...] = (
+    ("SessionStart", "", 10_000),
+    ("BeforeAgent", "", 5_000),
+    ("BeforeTool", TOOLS, 5_000),
+    ("AfterTool", TOOLS, 5_000),
+    ("AfterAgent", "", 5_000),
+    ("SessionEnd", "", 10_000),
+)
+"""(event, matcher, timeout in milliseconds). The hook client has its own, much shorter deadline; this one only bounds a mistake."""
+HOOK_NAME = "tacit"
+"""The name by which `/hooks` of the client shows the hooks and switches them off."""
+
+
+_POLICY_MARK = "# installed by tacit install gemini --allow-tools"
+_POLICY = f"""\
+{_POLICY_MARK}, {STAMP}
+# Gemini CLI does not ask before these two tools of Tacit. Each rule of yours wins:
+# this priority is the lowest, and at the same one the file whose name comes first decides.
+
+[[rule]]
+mcpName = "tacit"
+toolName = ["memory_get", "memory_add"]
+decision = "allow"
+priority = 0
+"""
+
+
+def policy(user_home: Path) -> OwnFile:
+    """The file with the rule for the memory tools. Gemini CLI reads such files only in the user's folder."""
+    return OwnFile(
+        path=user_home / ".gemini" / "policies" / "zz-tacit.toml",
+        why="Gemini CLI does not ask before memory_get and memory_add (policy)",
+        content=_POLICY,
+        mark=_POLICY_MARK,
+    )
+
+
+def targets(place: Place) -> tuple[Target, ...]:
+    """The settings file of the user's scope, or of a project's."""
+    path = (place.project_root or place.user_home) / ".gemini" / "settings.json"
+    return (GeminiSettings(path=path, launcher=place.launcher),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeminiSettings:
+    """The hooks and the MCP server in a settings file of Gemini CLI."""
+
+    path: Path
+    launcher: Path
+    why: str = "calls Tacit when a session, prompt or tool call begins or ends (hooks), and gives Gemini the memory tools (MCP server)"
+
+    @property
+    def _hooks(self) -> HookSettings:
+        groups = tuple((event, self._group(matcher, timeout)) for event, matcher, timeout in EVENTS)
+        return HookSettings(path=self.path, groups=groups)
+
+    @property
+    def _server(self) -> JsonMember:
+        server = {"command": str(self.launcher), "args": ["mcp", "--host", "gemini"]}
+        return JsonMember(path=self.path, why="", keys=("mcpServers", "tacit"), value=server)
+
+    def _group(self, matcher: str, timeout: int) -> Mapping[str, object]:
+        handler = {
+            "type": "command",
+            "name": HOOK_NAME,
+            "command": f"{shlex.quote(str(self.launcher))} gemini {STAMP}",  # the client runs it in a shell
+            "timeout": timeout,
+        }
+        return group_of(handler, matcher)
+
+    def holds(self, text: str) -> bool:
+        """Whether hooks and server are in it, complete and up to date."""
+        return self._hooks.holds(text) and self._server.holds(text)
+
+    def present(self, text: str) -> bool:
+        """Whether a hook or the server is in it."""
+        return self._hooks.present(text) or self._server.present(text)
+
+    def version(self, text: str) -> int:
+        """The oldest version among our hooks."""
+        return self._hooks.version(text)
+
+    def add(self, text: str | None) -> str:
+        """The text with hooks and server."""
+        return self._server.add(self._hooks.add(text))
+
+    def remove(self, text: str) -> str | None:
+        """Return the text without our entries and without objects that become empty; None = the file is deleted."""
+        remaining = self._server.remove(text)
+        return None if remaining is None else self._hooks.remove(remaining)
+
+    def unread(self, path: Path, text: str) -> str:
+        """Say why Gemini CLI would not start with this file; "" when it does.
+
+        It allows comments, but does not start if there is a trailing comma or a byte order mark (measured on 0.61.0).
+        """
+        if text.startswith("\ufeff"):
+            return f"Gemini CLI does not start with {path}: it begins with a byte order mark. Save it as UTF-8 without one."
+        try:
+            jsonc.read(text, path=path)
+        except HostError:
+            return ""  # the edit of the file reports it
+        try:
+            json.loads(_without_comments(text))
+        except ValueError as error:
+            line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+            return f"Gemini CLI does not start with {path}{line}: it takes no comma behind the last entry. Take it out."
+        return ""
+
+
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def _without_comments(text: str) -> str:
+    """The text with comments replaced by spaces, line breaks kept."""
+    return _COMMENT.sub(
+        lambda match: match[1] or re.sub(r"[^\r\n]", " ", match[0]), text.removeprefix("\ufeff")
+    )
+
+
+def switched_off(
+    *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
+) -> Iterator[str]:
+    """Say why the host runs no hooks of ours; see `switches`."""
+    if not connected:
+        return
+    files = (
+        machine / "settings.json",
+        *files_of_project(project_root, ".gemini/settings.json"),
+        user_home / ".gemini" / "settings.json",
+    )
+    decided = False
+    for path, values in read_settings(*files):
+        hooks = values.get("hooksConfig")
+        if not isinstance(hooks, Mapping):
+            continue
+        config = cast("Mapping[str, object]", hooks)
+        enabled, disabled = config.get("enabled"), config.get("disabled")
+        if enabled is False and not decided:
+            yield f"Gemini CLI runs no hooks: hooksConfig.enabled is false in {path}. Set it to true."
+        decided = decided or isinstance(enabled, bool)
+        if isinstance(disabled, list) and HOOK_NAME in disabled:
+            yield (
+                f"Gemini CLI does not run the hook {HOOK_NAME!r}: hooksConfig.disabled in {path} names it. "
+                "`/hooks enable tacit` in Gemini CLI switches it on."
+            )
+
+
+def rules_for_tools(*, user_home: Path, project_root: Path | None, machine: Path) -> tuple[Rule, ...]:
+    """Return whether our policy is there. Which of a user's policies wins, the client tells best."""
+    del project_root, machine
+    file = policy(user_home)
+    there = file.present(read_text(file.path) or "")
+    rule: Rule = ("allow", "policy", file.path) if there else ("ask", "", None)
+    return len(ASKED_TOOLS) * (rule,)
+
+
+def permission(
+    allow: bool | None,
+    found: Sequence[Ruling],
+    *,
+    user_home: Path,
+    project_root: Path | None,
+    earlier_in: Callable[[Path], tuple[str, ...]],
+    hint: str,
+) -> Permission:
+    """Decide whether our policy shall be there; see `planning`."""
+    del earlier_in
+    if project_root is not None:
+        told = "Gemini CLI takes a rule for single tools only for all projects: `tacit install gemini --allow-tools` without --project"
+        return Permission(notes=(told,) if allow else ())
+    wanted = (policy(user_home),)
+    if allow or (allow is None and found[0].word == "allow"):
+        return Permission(wanted=wanted, tools=ASKED_TOOLS)
+    return Permission(gone=wanted, notes=(hint,) if allow is None else ())
