@@ -285,7 +285,7 @@ def test_a_deleted_session_leaves_no_cache(lab):
     assert lab.engine.store.load_session(key).blocks
     client.send("deleted")
     assert lab.engine.store.load_session(key) is None
-    assert lab.engine._sessions.load(key) is None
+    assert lab.engine.live.load(key) is None
 
 
 @acceptance("refresh", "PROP-tokens", "METRIC-flat")

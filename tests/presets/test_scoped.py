@@ -342,7 +342,7 @@ def test_languages_come_from_tracked_files_alone(lab):
 
 
 def ask(lab, words="", **given):
-    answer = lab.engine.memory_context(str(lab.place), query=words, **given)
+    answer = lab.engine.agents.queries.memory_context(str(lab.place), query=words, **given)
     lab.engine.flush()
     return answer
 

@@ -899,7 +899,7 @@ def test_one_prompt_can_opt_out(lab):
     agent = lab.agent()
     assert agent.prompt(f"{LOGIN} #notacit") == ""
     assert "await" in agent.prompt(LOGIN)
-    lab.engine.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
+    lab.engine.live.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
     assert agent.prompt("fix the other login bug session module") == ""
 
 

@@ -58,7 +58,7 @@ def fill(home: Path) -> None:
     for text in (WAITS, WRONG):
         engine.remember(text, cwd=str(project), speaker=Speaker.AGENT, source="mcp")
     tell("SessionEnd", reason="other", transcript_path=str(path))
-    engine.capture_pending()
+    engine.learning.capture_pending()
     until = time.monotonic() + 60
     while not _found(engine).requests and time.monotonic() < until:
         time.sleep(0.05)

@@ -152,7 +152,7 @@ def _import(engine: Engine, infos: Sequence[TranscriptInfo], say: Callable[[str]
         if done % 50 == 0 or done == whole:
             say(f"  {done}/{whole} files, {time.perf_counter() - began:.0f} s")
 
-    return engine.backfill(infos, progress=progress)
+    return engine.capture.backfill(infos, progress=progress)
 
 
 def _counts(report: CaptureReport) -> dict[str, object]:

@@ -129,7 +129,7 @@ def store_pool(path: Path, home: Path, embedder: Embedder, writer: Writer | None
     clock = MovedClock(now_ms=_FIRST_MS)
     engine = open_engine(home / "home", embedder=embedder, writer=writer, overrides=_UNLIMITED, clock=clock)
     if writer is not None:
-        engine.write_up_next(at_once=True)  # from here on statements wait
+        engine.learning.write_up_next(at_once=True)  # from here on statements wait
     try:
         for number, row in enumerate(rows, start=1):
             clock.at_ms = max(clock.at_ms + 1000, _said_ms(row))
@@ -196,7 +196,7 @@ def _compared(engine: Engine) -> list[tuple[str, Act, str, str]]:
         InvalidInput: if there is no answer.
     """
     effects: list[tuple[str, Act, str, str]] = []
-    while (done := engine.write_up_next(at_once=True)) is not None:
+    while (done := engine.learning.write_up_next(at_once=True)) is not None:
         if done.error:
             raise InvalidInput(done.error)
         merged = {change.memory.id for change in done.changes if isinstance(change, Merge)}

@@ -10,7 +10,6 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,7 +58,7 @@ from tacit.ports.host import (
     ReplayingHost,
     TranscriptHost,
 )
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
+from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.presets import preset_of
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import parse_when
@@ -84,11 +83,8 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.app.sharing.team import Team
     from tacit.app.transfer.transfer import Transfer
     from tacit.app.tuning import TuneReport
-    from tacit.capture.backfill import BackfillOptions
     from tacit.capture.bootstrap import RulesImport
-    from tacit.capture.pipeline import CaptureReport
-    from tacit.capture.write_up.session_writer import PreparedRequest, WriteUp
-    from tacit.capture.write_up.statement_comparer import PreparedComparison
+    from tacit.capture.pipeline import CapturePipeline
     from tacit.hosts.transcripts.discover import TranscriptInfo
     from tacit.upkeep.rescan import Rescan
 
@@ -126,7 +122,7 @@ class Engine:
         self._executor = ThreadPoolExecutor(max_workers=RECALL_THREADS, thread_name_prefix="tacit-recall")
         self._projects = Projects(store=parts.store, clock=parts.clock)
         clean = parts.redactor.of_session
-        self._sessions = LiveSessions(store=parts.store, clean=clean, on_error=_log_failure)
+        self.live = LiveSessions(store=parts.store, clean=clean, on_error=_log_failure)
         tools = Tools(
             store=parts.store,
             embedder=parts.embedder,
@@ -138,7 +134,7 @@ class Engine:
         self._writing = LazyWriting(
             parts=parts,
             projects=self._projects,
-            sessions=self._sessions,
+            sessions=self.live,
             settle=self.flush,
             changed=self._starts.drop,
         )
@@ -148,25 +144,25 @@ class Engine:
             parts,
             nudges=self.nudges,
             projects=self._projects,
-            sessions=self._sessions,
+            sessions=self.live,
             pipeline=self._pipeline,
             writing=self._writing,
             settings_at=self._settings_at,
         )
-        self._learning = Learning(
+        self.learning = Learning(
             parts=parts,
             projects=self._projects,
-            sessions=self._sessions,
+            sessions=self.live,
             writing=self._writing,
             changed=self._starts.drop,
         )
-        self.holdout = self._learning.holdout
+        self.holdout = self.learning.holdout
         naming = NamingAccess(parts, self._projects)
-        self.anticipation = Anticipation(parts=parts, access=naming, sessions=self._sessions)
+        self.anticipation = Anticipation(parts=parts, access=naming, sessions=self.live)
         self._judge = PromptJudge(parts=parts, access=naming)
         self._signals = SignalHandler(
             store=parts.store,
-            sessions=self._sessions,
+            sessions=self.live,
             projects=self._projects,
             pipeline=self._pipeline,
             redactors=parts.redactor,
@@ -187,14 +183,15 @@ class Engine:
         """Looks after what is stored."""
         return self._writing().maintenance
 
-    def noting_changes(self) -> AbstractContextManager[list[str]]:
-        """Inside, the ids of the changes that this thread writes are appended to the list; `undo` takes such an id."""
-        return self.store.noting_changes()
-
     @property
     def memories(self) -> Memories:
         """Stores, changes and ends memories; asks nobody for leave."""
         return self._writing().memories
+
+    @property
+    def capture(self) -> CapturePipeline:
+        """Learns from transcripts."""
+        return self._writing().capture
 
     @property
     def review(self) -> Review:
@@ -286,7 +283,7 @@ class Engine:
         if isinstance(signal, ToolStarting) and signal.call.writes:
             # No rule governs such a call, and nothing is learned from it: it only tells the session that it comes from.
             caller = of_its_agent(signal) if signal.call.fetches else signal
-            self._sessions.announce(caller.session, signal.call.writes, at_ms=signal.at_ms)
+            self.live.announce(caller.session, signal.call.writes, at_ms=signal.at_ms)
             return ""
         signal = outcome_of(signal, ports.outcome) if ports.outcome else signal
         signal = replace(signal, project_dir=project_dir) if project_dir else signal
@@ -357,7 +354,7 @@ class Engine:
 
     def _after(self, signal: Signal, handled: SignalResult) -> None:
         """What is done behind the answer to `signal`."""
-        self._learning.after(signal, handled)
+        self.learning.after(signal, handled)
         self.anticipation.after(signal, handled)
 
     def _host(self, name: str) -> Host:
@@ -459,15 +456,13 @@ class Engine:
         if surface in SURFACES and given is not None:
             trace = replace(trace, asked=replace(given, text=text[:4000]))
         if store_trace and not settings.privacy.incognito:
-            self._sessions.keep_trace(
-                trace, self.store, clean=clean, project_id=project.id if project else ""
-            )
+            self.live.keep_trace(trace, self.store, clean=clean, project_id=project.id if project else "")
         (visible_trace,) = self.visibility(speaker).traces([trace])
         return Recalled(pack=delivered.pack, block=delivered.block, trace=visible_trace)
 
     def _situation_of(self, session: SessionKey | None) -> AskedWith | None:
         """Return the situation of a session before its next prompt; None if there is no session of this name."""
-        state = self._sessions.load(session) if session else None
+        state = self.live.load(session) if session else None
         if state is None:
             return None
         return AskedWith(
@@ -555,27 +550,6 @@ class Engine:
         block = replace(recalled.block, text=render(recalled.pack))
         return ContextAnswer(block=block, memories=memories_of(recalled.pack, clean))
 
-    def memory_context(
-        self,
-        cwd: str,
-        *,
-        query: str = "",
-        scope: str = "",
-        category: str = "",
-        session: SessionKey | None = None,
-        budget_tokens: int | None = None,
-    ) -> ContextAnswer:
-        """An answer on demand that counts for its session; see `SessionAnswers.memory_context`."""
-        ask = self.agents.queries.memory_context
-        return ask(
-            cwd,
-            query=query,
-            scope=scope,
-            category=category,
-            session=session,
-            budget_tokens=budget_tokens,
-        )
-
     def visible(
         self,
         cwd: str,
@@ -607,7 +581,7 @@ class Engine:
         """The newest traces: what was injected and what was not, and why, without what `speaker` may not see."""
         from tacit.app.admin.recalls import with_memory_contents  # noqa: PLC0415 - the owner asks for traces, no hook does
 
-        self._sessions.flush()
+        self.live.flush()
         traces = with_memory_contents(
             self.store, self.store.list_traces(session=session, surface=surface, limit=limit)
         )
@@ -621,11 +595,11 @@ class Engine:
         """
         from tacit.app.queries.why_not import WhyNotExplorer  # noqa: PLC0415 - no hook asks this
 
-        self._sessions.flush()
+        self.live.flush()
         explorer = WhyNotExplorer(
             self._parts,
             projects=self._projects,
-            sessions=self._sessions,
+            sessions=self.live,
             pipeline=self._pipeline,
             writing=self._writing,
             settings_at=self._settings_at,
@@ -650,7 +624,7 @@ class Engine:
 
     def tune(self, *, bound: float, apply: bool = False) -> TuneReport:
         """Fit the levels before a prompt to this store, without labels; kept in the home with `apply` only."""
-        self._sessions.flush()
+        self.live.flush()
         return self._writing().tune(self._pipeline, bound=bound, apply=apply)
 
     # --- memories ------------------------------------------------------------------------------------------------
@@ -718,7 +692,7 @@ class Engine:
 
             at_work = session or self.agents.queries.only_session(cwd)
             session = at_work if source == BY_TOOL else session
-            prompts = self._sessions.typed(at_work) if at_work else ()
+            prompts = self.live.typed(at_work) if at_work else ()
             # Only an agent in a session of a project has notes of its own; what any other program states waits.
             own = source == BY_TOOL and self._projects.of(cwd) is not None
             caller = Caller(cwd=cwd, session=at_work)
@@ -765,9 +739,9 @@ class Engine:
             told=reason,
             headline=headline,
         )
-        state = self._sessions.load(session) if session is not None and source == BY_TOOL else None
+        state = self.live.load(session) if session is not None and source == BY_TOOL else None
         if state is not None:
-            self._sessions.note_turn(state.key, noted_turn=state.turn)
+            self.live.note_turn(state.key, noted_turn=state.turn)
         return (*changes, *settled)
 
     def _replaced_memories(self, names: Sequence[str], cwd: str, speaker: Speaker) -> list[Memory]:
@@ -876,66 +850,20 @@ class Engine:
             dry_run: only tell what the rule files would add.
         """
         confirmed = speaker is Speaker.USER
-        return self._learning.import_rules(self.project(cwd), confirmed=confirmed, dry_run=dry_run)
+        return self.learning.import_rules(self.project(cwd), confirmed=confirmed, dry_run=dry_run)
 
     def transcripts(
         self, cwd: str = "", *, paths: Sequence[Path] = (), host: str = "", since_ms: int = 0
     ) -> tuple[TranscriptInfo, ...]:
         """Past transcripts at `paths`, else of the project around `cwd`, else of all; see `Learning.transcripts`."""
         project = self.project(cwd) if cwd else None
-        return self._learning.transcripts(project, paths=paths, host=host, since_ms=since_ms)
-
-    def backfill(
-        self,
-        infos: Sequence[TranscriptInfo],
-        *,
-        progress: Callable[[int, int], None] | None = None,
-        wanted: BackfillOptions | None = None,
-    ) -> CaptureReport:
-        """Learn from past transcripts; resumable, and a second time it learns nothing more."""
-        return self._writing().capture.backfill(infos, progress=progress, wanted=wanted)
-
-    def hand_over(self, handover: Handover) -> bool:
-        """Keep a transcript for capture, durably; False when it is known already."""
-        return self.store.hand_over(handover)
-
-    def capture_pending(self) -> CaptureReport:
-        """Learn from every transcript handed over."""
-        return self._learning.capture_pending()
-
-    def retry_pending(self) -> None:
-        """Try again to learn from transcripts whose capture failed; see `Learning.retry_pending`."""
-        self._learning.retry_pending()
-
-    def write_up_soon(self) -> None:
-        """Have sessions that are over written up in the background; see `Learning.write_up_soon`."""
-        self._learning.write_up_soon()
-
-    def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
-        """Have the model write up one session now; None = none waits that can be, or nothing may be asked for now."""
-        return self._learning.write_up_next(past=past, at_once=at_once)
-
-    def write_up_requests(self, *, past: bool = False) -> tuple[PreparedRequest | PreparedComparison, ...]:
-        """The requests that would be sent to the model now; nothing is sent."""
-        return self._learning.write_up_requests(past=past)
-
-    def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Renew the vectors of another embedder; returns how many were renewed."""
-        return self.maintenance.reindex(progress=progress)
+        return self.learning.transcripts(project, paths=paths, host=host, since_ms=since_ms)
 
     # --- sessions ------------------------------------------------------------------------------------------------
 
-    def mute(self, session: SessionKey, *, muted: bool) -> SessionState:
-        """Switch injection off or on for one session.
-
-        Raises:
-            NotFound: if the session is unknown.
-        """
-        return self._sessions.mute(session, muted=muted)
-
     def sessions(self, *, limit: int = 20) -> tuple[SessionState, ...]:
         """The newest sessions."""
-        self._sessions.flush()
+        self.live.flush()
         return self.store.list_sessions(limit=limit)
 
     def prerender(self) -> int:
@@ -971,27 +899,15 @@ class Engine:
 
     def status(self, *, speaker: Speaker = Speaker.USER) -> EngineStatus:
         """Return the facts of `tacit status`, without records that `speaker` may not see."""
-        self._sessions.flush()  # the counts include the session that just asked
-        status = status_of(self._parts, settings=self.settings, sessions_cached=self._sessions.live)
+        self.live.flush()  # the counts include the session that just asked
+        status = status_of(self._parts, settings=self.settings, sessions_cached=self.live.live)
         sync = self.sync.status() if self._syncs else None
         return replace(status, store=self.visibility(speaker).stats(status.store), sync=sync)
-
-    def check(self) -> tuple[str, ...]:
-        """Integrity problems of the store, as sentences; () = sound."""
-        return self.store.check()
-
-    def backup(self, target: Path) -> None:
-        """Write a consistent copy of the store to `target`, which must not exist."""
-        self.maintenance.backup(target)
 
     @property
     def damaged(self) -> bool:
         """Whether damage was met in the store since it was opened; opening it again puts it aside."""
         return self._parts.suspect()
-
-    def upkeep(self, *, interrupted: Callable[[], bool] = lambda: False) -> None:
-        """Back up what is stored and let go what has had its time; see `Maintenance.upkeep`."""
-        self.maintenance.upkeep(interrupted=interrupted)
 
     def rescan(self, *, dry_run: bool) -> Rescan:
         """Take secrets out of everything stored, by the rules that hold now; see `Maintenance.rescan`."""
@@ -1014,8 +930,8 @@ class Engine:
 
     def flush(self) -> None:
         """Wait until what is written behind the answers, and what capture has begun, is in the store."""
-        self._learning.flush()
-        self._sessions.flush()
+        self.learning.flush()
+        self.live.flush()
 
     def close(self) -> None:
         """Finish running work and release the store."""
@@ -1023,8 +939,8 @@ class Engine:
         self._signals.close()
         self.anticipation.close()
         self._judge.close()
-        self._learning.close()
-        self._sessions.close()
+        self.learning.close()
+        self.live.close()
         self._executor.shutdown(wait=True)
         self.store.close()
 

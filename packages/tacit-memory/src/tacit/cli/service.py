@@ -350,7 +350,7 @@ def reindex(as_json: AsJson = False) -> None:
     engine = open_engine(current_context().home.root)
     try:
         with Progress("renewing vectors", quiet=as_json) as progress:
-            renewed = engine.reindex(progress=progress.update)
+            renewed = engine.maintenance.reindex(progress=progress.update)
     finally:
         engine.close()
     if as_json:

@@ -198,13 +198,13 @@ class DaemonProcess:
                 if now - spooled_s > SPOOL_EVERY_S:
                     spooled_s = now
                     self._drain(engine)
-                    engine.retry_pending()
+                    engine.learning.retry_pending()
                 if now - kept_s > UPKEEP_EVERY_S and counters.idle_s > UPKEEP_IDLE_S:
                     kept_s = now
-                    engine.upkeep(interrupted=self._over.is_set)
+                    engine.maintenance.upkeep(interrupted=self._over.is_set)
                 if now - written_s > WRITE_UP_EVERY_S:
                     written_s = now
-                    engine.write_up_soon()  # sessions that are quiet by now, and what failed before
+                    engine.learning.write_up_soon()  # sessions that are quiet by now, and what failed before
                 asked_s = now - counters.idle_s
                 waited_s = now - rendered_s
                 quiet = counters.idle_s > PRERENDER_QUIET_S or waited_s > 10 * PRERENDER_EVERY_S
@@ -230,7 +230,7 @@ class DaemonProcess:
         gc.freeze()
         release_free_memory()
         self._drain(engine)
-        engine.capture_pending()
+        engine.learning.capture_pending()
         engine.start_sync()
 
     def _should_leave(self) -> bool:

@@ -485,7 +485,7 @@ def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -
         caller = engine.agents.in_its_session(caller, name, values.get)
     if tool.reads:
         return tool.answer(engine, caller, arguments)
-    with engine.noting_changes() as written:
+    with engine.store.noting_changes() as written:
         answer = tool.answer(engine, caller, arguments)
     if not written:
         return answer

@@ -31,7 +31,7 @@ def ask_verb(verb: Verb[AnswerT], engine: Engine, caller: Caller, request: objec
         engine.refuse_note(caller.cwd, caller.session)
     if not _writes(verb):
         return verb(engine, caller, request)
-    with engine.noting_changes() as written:
+    with engine.store.noting_changes() as written:
         answer = verb(engine, caller, request)
     if not written:
         return answer

@@ -107,10 +107,10 @@ def import_transcripts(engine: Engine, caller: Caller, request: Backfill) -> Cap
     )
     if request.server:
         infos = served_transcripts(request.server, since_ms=request.since_ms)
-        return engine.backfill(infos, wanted=options)
+        return engine.capture.backfill(infos, wanted=options)
     if request.named:
         named_paths = [Path(path) for path in request.paths or ()]
-        return engine.backfill(engine.transcripts(request.cwd, paths=named_paths), wanted=options)
+        return engine.capture.backfill(engine.transcripts(request.cwd, paths=named_paths), wanted=options)
     available = {str(info.path): info for info in engine.transcripts(request.cwd)}
     paths = tuple(available) if request.paths is None else request.paths
     for path in paths:
@@ -119,7 +119,7 @@ def import_transcripts(engine: Engine, caller: Caller, request: Backfill) -> Cap
                 f"{path} is no transcript of the project at {request.cwd}.",
                 hint="GET /v1/transcripts lists them.",
             )
-    return engine.backfill([available[path] for path in paths], wanted=options)
+    return engine.capture.backfill([available[path] for path in paths], wanted=options)
 
 
 def write_up_session(engine: Engine, caller: Caller, request: WriteUps) -> WrittenUp:
@@ -128,8 +128,8 @@ def write_up_session(engine: Engine, caller: Caller, request: WriteUps) -> Writt
     One request handles one session, so that a caller can stop between two. `waiting` says how many remain.
     With `dry_run` the prepared requests are shown and nothing is sent.
     """
-    write_up = None if request.dry_run else engine.write_up_next(past=request.past, at_once=True)
-    prepared = engine.write_up_requests(past=request.past)
+    write_up = None if request.dry_run else engine.learning.write_up_next(past=request.past, at_once=True)
+    prepared = engine.learning.write_up_requests(past=request.past)
     extractor = engine.status().extractor
     requests = [
         WriteUpRequest(

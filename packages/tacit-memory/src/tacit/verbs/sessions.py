@@ -62,7 +62,7 @@ def mute_session(engine: Engine, caller: Caller, request: Mute) -> Muted:
         NotFound: no session has this name.
     """
     key = request.key
-    state = engine.mute(key, muted=request.muted)
+    state = engine.live.mute(key, muted=request.muted)
     return Muted(session=str(state.key), muted=state.muted)
 
 

@@ -170,7 +170,7 @@ def import_memories(engine: Engine, caller: Caller, request: ImportMemories) -> 
     with (
         _file(engine.home, request) as path,
         engine.maintenance.jobs.listed("import") as tell,
-        engine.noting_changes() as written,
+        engine.store.noting_changes() as written,
     ):
         report = engine.transfer.take(
             path,
@@ -226,7 +226,7 @@ def create_backup(engine: Engine, caller: Caller, request: Backup) -> Target:
     Raises:
         StoreFull: there is no room for the copy.
     """
-    engine.backup(Path(request.target))
+    engine.maintenance.backup(Path(request.target))
     return Target(target=request.target)
 
 
@@ -235,7 +235,7 @@ def check_store(engine: Engine, caller: Caller, request: NoBody) -> Problems:
 
     It reads the whole store and may take long; `POST /v1/jobs` with `check` does the same in the background.
     """
-    return Problems(problems=engine.check())
+    return Problems(problems=engine.store.check())
 
 
 def list_backups(engine: Engine, caller: Caller, request: NoBody) -> Copies:

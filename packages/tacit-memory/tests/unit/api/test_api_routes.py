@@ -129,6 +129,18 @@ class ListEngine:
     def store(self):
         return self
 
+    @property
+    def live(self):
+        return self
+
+    @property
+    def capture(self):
+        return self
+
+    @property
+    def maintenance(self):
+        return self
+
     def visibility(self, speaker):
         return SimpleNamespace(memories=tuple)
 

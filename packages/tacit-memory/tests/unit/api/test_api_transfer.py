@@ -118,9 +118,9 @@ def test_an_agent_neither_imports_nor_sees_what_is_restricted(client, engine):
 
 def test_nothing_is_restored_without_a_daemon(client, engine, tmp_path):
     backup = tmp_path / "copy.db"
-    engine.backup(backup)
+    engine.maintenance.backup(backup)
     with pytest.raises(InvalidInput, match="exists already"):
-        engine.backup(backup)
+        engine.maintenance.backup(backup)
     answer = client.post("/v1/restore", json={"source": str(backup)})
     assert (answer.status_code, answer.json()["code"]) == (503, "daemon_unavailable")
 

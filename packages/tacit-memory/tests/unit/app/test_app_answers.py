@@ -99,7 +99,8 @@ def test_a_limited_preset_keeps_its_caps(make_engine):
     fill(engine, 40)
     session = SessionKey(host="claude-code", session_id="s1")
     answers = [
-        engine.memory_context("", query=QUESTION, session=session, budget_tokens=16_000) for _ in range(3)
+        engine.agents.queries.memory_context("", query=QUESTION, session=session, budget_tokens=16_000)
+        for _ in range(3)
     ]
     assert [bool(answer.block.text) for answer in answers] == [True, True, False]
     assert all(answer.block.tokens <= 500 for answer in answers)
@@ -108,8 +109,8 @@ def test_a_limited_preset_keeps_its_caps(make_engine):
 def test_a_budget_can_be_given_for_one_question(make_engine):
     engine = make_engine()
     fill(engine, 60)
-    small = engine.memory_context("", query=QUESTION, budget_tokens=300)
-    large = engine.memory_context("", query=QUESTION, budget_tokens=3_000)
+    small = engine.agents.queries.memory_context("", query=QUESTION, budget_tokens=300)
+    large = engine.agents.queries.memory_context("", query=QUESTION, budget_tokens=3_000)
     assert small.block.tokens <= 300 < large.block.tokens <= 3_000
 
 

@@ -109,7 +109,7 @@ class Day:
 
     @property
     def state(self):
-        return self.engine._sessions.load(KEY)
+        return self.engine.live.load(KEY)
 
     @property
     def trace(self):
@@ -344,9 +344,9 @@ def test_nothing_is_sent_where_the_settings_say_so(open_day, settings) -> None:
 def test_nothing_is_sent_for_a_muted_session_a_subagent_or_an_empty_store(open_day) -> None:
     day = open_day(pause=FakeWriter([named()] * 9))
     day.prompt("Build the exporter.")
-    day.engine.mute(KEY, muted=True)
+    day.engine.live.mute(KEY, muted=True)
     day.stop()
-    day.engine.mute(KEY, muted=False)
+    day.engine.live.mute(KEY, muted=False)
     day.hook("SubagentStop", agent_id="a1", agent_type="general", last_assistant_message="Done.")
     day.engine.anticipation.flush()
     for name in (day.far, day.other):

@@ -68,7 +68,7 @@ def everything_said(engine, place):
     engine.memories.retire(
         engine.show(memory.id), reason=ChangeReason(cause=ChangeCause.FORGOTTEN, detail=f"leaked {SECRET}")
     )
-    engine.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
+    engine.live.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
     engine.prerender()
     engine.flush()
 
@@ -228,7 +228,7 @@ def test_no_piece_of_a_secret_outlives_it_in_what_was_read_from_the_text(engine,
         cwd=place,
     )
     send(engine, place, "SessionEnd", reason="exit", transcript_path=str(transcript))
-    engine.capture_pending()
+    engine.learning.capture_pending()
     engine.flush()
     assert [m for m in engine.list_memories(MemoryFilter()) if m.kind == "error_pattern"]
     pieces = [KEY[i : i + 8].lower() for i in range(len(KEY) - 7)]

@@ -99,7 +99,7 @@ def test_a_muted_session_gets_nothing_of_what_waited(gemini) -> None:
     gemini.remember(LINT, kind="preference", when="always")
     gemini("SessionStart", source="startup")
     (state,) = gemini.engine.sessions()
-    gemini.engine.mute(state.key, muted=True)
+    gemini.engine.live.mute(state.key, muted=True)
     assert gemini("BeforeAgent", prompt="What is the capital of France?") == ""
 
 

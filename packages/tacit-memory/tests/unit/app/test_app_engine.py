@@ -90,7 +90,7 @@ def test_a_failure_gets_the_fix_of_its_signature(make_engine, place):
         at_ms=NOW_MS,
         error_signature=error_signature(error, command="pytest"),
     )
-    engine._learning.capture.store_drafts([draft])
+    engine.learning.capture.store_drafts([draft])
     agent = Agent(engine, place)
     agent.start()
     assert "uv sync --extra yaml" in agent.tool(
@@ -144,9 +144,9 @@ def test_the_opt_out_token_silences_one_prompt(agent):
 
 def test_a_muted_session_gets_nothing_until_unmuted(agent):
     key = SessionKey(host="claude-code", session_id="s1")
-    agent.engine.mute(key, muted=True)
+    agent.engine.live.mute(key, muted=True)
     assert agent.prompt("commit this") == ""
-    agent.engine.mute(key, muted=False)
+    agent.engine.live.mute(key, muted=False)
     assert RULE in agent.prompt("commit this please")
 
 
@@ -240,9 +240,9 @@ def test_a_handover_is_kept_and_finished(engine, place, tmp_path):
         "cwd": str(place),
     }
     handover = Handover(key="h1", session=key, payload=json.dumps(told), at_ms=NOW_MS)
-    assert engine.hand_over(handover)
-    assert not engine.hand_over(handover)
-    engine.capture_pending()
+    assert engine.store.hand_over(handover)
+    assert not engine.store.hand_over(handover)
+    engine.learning.capture_pending()
     assert any("make ship" in m.content for m in engine.list_memories(MemoryFilter()))
     assert engine.status().store.handovers_pending == 0
 
@@ -262,12 +262,12 @@ def test_a_transcript_whose_capture_failed_is_tried_again_after_ever_longer_paus
     assert attempts() == [1]
     tried = {}
     for now_s in (1.0, 2.0, 15.9, 16.0, 75.9, 76.0):
-        engine.retry_pending()
+        engine.learning.retry_pending()
         tried[now_s] = attempts()
     assert tried == {1.0: [2], 2.0: [2], 15.9: [2], 16.0: [3], 75.9: [3], 76.0: [4]}
     write_transcript(tmp_path / "t.jsonl", said, cwd=place, at="2025-10-09T10:00:00Z")
     now_s = 316.0
-    engine.retry_pending()
+    engine.learning.retry_pending()
     assert attempts() == []
     assert any("make ship" in m.content for m in engine.list_memories(MemoryFilter()))
 
@@ -285,14 +285,14 @@ def test_a_transcript_does_not_wait_for_the_pause_of_one_that_failed_before_it(
     def end_session(name):
         Agent(engine, place, name, transcript_path=str(tmp_path / "none.jsonl")).end()
         engine.flush()
-        engine.retry_pending()
+        engine.learning.retry_pending()
         return attempts()
 
     assert end_session("s1") == [2]
     now_s = 5.0  # the first one waits until 15.0
     assert end_session("s2") == [4, 2], "once behind the second session, once by itself"
     now_s = 6.0
-    engine.retry_pending()
+    engine.learning.retry_pending()
     assert attempts() == [4, 2]
 
 
@@ -397,7 +397,7 @@ def test_a_muted_session_mutes_its_subagents(make_engine, place):
     engine.remember(RULE, cwd=str(place))
     agent = Agent(engine, place)
     agent.start()
-    engine.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
+    engine.live.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
     assert agent.send("SubagentStart", agent_id="a1", agent_type="Explore") == ""
 
 

@@ -110,7 +110,7 @@ def test_any_payload_is_answered_or_named_as_invalid(engine, place, host):
     assert all(error.hint and host in error.message for error in refused)
     assert answered
     assert all(isinstance(text, str) for text in answered)
-    assert engine.check() == ()
+    assert engine.store.check() == ()
 
 
 @pytest.mark.slow

@@ -177,7 +177,7 @@ def test_a_fork_knows_what_its_parent_was_offered(engine, place):
 
     assert len(headlines(fork("s1", "startup"))) == len(HEADLINES)
     fork("s2", "fork", forkOf="s1")
-    state = engine._sessions.load(SessionKey(host="opencode", session_id="s2"))
+    state = engine.live.load(SessionKey(host="opencode", session_id="s2"))
     assert len(state.offered) == len(HEADLINES)
 
 

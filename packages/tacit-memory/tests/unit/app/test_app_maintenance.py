@@ -39,7 +39,7 @@ def test_a_year_later_only_what_was_stated_is_left(engine, clock, tmp_path):
     assert (again.tended, again.pending, again.records.traces) == (type(again.tended)(), 0, 0)
     assert engine.list_memories(MemoryFilter(statuses=None)) == before
     assert engine.store.change() == change
-    assert engine.check() == ()
+    assert engine.store.check() == ()
 
 
 def test_what_was_used_after_an_injection_is_counted(engine, clock, place):
@@ -52,8 +52,8 @@ def test_what_was_used_after_an_injection_is_counted(engine, clock, place):
     path = write_transcript(place / "s1.jsonl", *said, cwd=place)
     key = SessionKey(host="claude-code", session_id="s1")
     payload = json.dumps({"transcript_path": str(path), "cwd": str(place)})
-    engine.hand_over(Handover(key="h1", session=key, payload=payload, at_ms=NOW_MS))
-    engine.capture_pending()
+    engine.store.hand_over(Handover(key="h1", session=key, payload=payload, at_ms=NOW_MS))
+    engine.learning.capture_pending()
     found = engine.maintenance.statistics()
     assert (found.impact.shown, found.impact.used, found.rate) == (1, 1, 1.0)
     assert found.impact.by_cue == {"identifier": 1}

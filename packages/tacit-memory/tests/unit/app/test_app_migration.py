@@ -69,8 +69,8 @@ def test_one_backup_a_day_is_written_and_the_oldest_beyond_the_limit_go(tmp_path
     ) as engine:
         written: list[list[str]] = []
         for _ in range(3):
-            engine.upkeep()
-            engine.upkeep()  # the same day
+            engine.maintenance.upkeep()
+            engine.maintenance.upkeep()  # the same day
             written.append([path.name for path in home.automatic_backups()])
             clock.advance(25 * 3_600_000)
     assert [len(names) for names in written] == [1, 2, 2]
@@ -89,7 +89,7 @@ def test_no_backup_is_written_where_none_is_to_be_kept(tmp_path: Path) -> None:
             overrides={"backup": {"keep": 0}},
         )
     ) as engine:
-        engine.upkeep()
+        engine.maintenance.upkeep()
     assert home.automatic_backups() == ()
 
 

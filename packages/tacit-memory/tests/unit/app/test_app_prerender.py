@@ -93,7 +93,7 @@ def test_blocks_of_folders_that_were_not_seen_again_go_away(make_engine, place):
 
 def test_a_restored_store_has_no_blocks_of_the_former_one(make_engine, place, tmp_path):
     engine = make_engine()
-    engine.backup(tmp_path / "early.db")
+    engine.maintenance.backup(tmp_path / "early.db")
     engine.remember(RULE, cwd=str(place))
     engine.prerender()
     assert "make lint" in blocks(engine)

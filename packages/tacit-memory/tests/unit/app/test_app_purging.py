@@ -36,7 +36,7 @@ def fill(engine, place, tmp_path):
     send(engine, place, "UserPromptSubmit", prompt=PROMPT)
     engine.recall("billing desk", cwd=str(place))
     engine.prerender()
-    engine.backup(tmp_path / "backup.db")
+    engine.maintenance.backup(tmp_path / "backup.db")
     engine.transfer.export_to(tmp_path / "all.jsonl", form="jsonl")
     engine.transfer.export_to(tmp_path / "all.md", form="markdown")
     return first.id, kept
@@ -72,7 +72,7 @@ def test_a_purged_memory_is_nowhere_any_more(engine, home, place, tmp_path):
     with pytest.raises(NotFound):
         engine.show(name)
     assert engine.show(kept.id) == kept
-    assert engine.check() == ()
+    assert engine.store.check() == ()
     assert "quokka" not in engine.context(str(place)).text
     send(engine, place, "UserPromptSubmit", prompt=PROMPT)  # the session that ran on brings nothing back
     assert places_with(home, "quokka") == []

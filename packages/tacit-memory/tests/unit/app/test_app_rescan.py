@@ -61,7 +61,7 @@ def fill(home, place, tmp_path):
         send(engine, place, "PostToolUseFailure", **call, error=f"fatal: {TOKEN} refused by {DESK}")
         engine.recall(f"what about {TOKEN} and {DESK}", cwd=str(place))
         engine.prerender()
-        engine.backup(tmp_path / "backup.db")
+        engine.maintenance.backup(tmp_path / "backup.db")
     (home.root / "log").mkdir(exist_ok=True)
     (home.root / "log" / "daemon.log").write_text(json.dumps({"message": f"refused {TOKEN}"}) + "\nfine\n")
     (home.root / "spool" / "one.json").write_text(json.dumps({"prompt": f"tell {DESK}"}))
@@ -87,7 +87,7 @@ def test_a_rescan_leaves_nothing_and_a_second_one_finds_nothing(home, place, tmp
         after = {memory.id: memory for memory in engine.list_memories(MemoryFilter(statuses=None))}
         assert set(after) == {memory.id for memory in before}
         assert any("[redacted:denied] desk" in memory.content for memory in after.values())
-        assert engine.check() == ()
+        assert engine.store.check() == ()
         assert engine.status().store.vectors_missing == 0
         assert "desk" in engine.recall("release desk", cwd=str(place), surface=Surface.ON_DEMAND).block.text
 

@@ -86,14 +86,14 @@ def test_what_is_said_elsewhere_is_of_the_project_of_the_start_live_and_imported
     agent.send("Stop", last_assistant_message="Noted.")
     agent.send("SessionEnd", reason="other")
     engine.flush()
-    engine.capture_pending()
+    engine.learning.capture_pending()
     assert project_of(engine, "s1") == start.name
     assert any(KEPT in text for text in contents(engine, start))
     assert contents(engine, elsewhere) == []
 
     copy = tmp_path / "imported.jsonl"
     copy.write_text(path.read_text().replace('"s1"', '"s9"').replace("masts", "decks"))
-    engine.backfill(engine.transcripts(paths=[copy]))
+    engine.capture.backfill(engine.transcripts(paths=[copy]))
     assert any("paint the decks" in text for text in contents(engine, start))
     assert contents(engine, elsewhere) == []
 

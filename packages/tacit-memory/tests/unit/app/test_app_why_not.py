@@ -83,7 +83,7 @@ def test_a_recorded_recall_is_told_as_it_was_and_as_it_is(engine, place, rule, c
 def test_a_muted_session_and_an_opted_out_prompt_ask_for_nothing(engine, place, rule):
     call(engine, place, 1)
     engine.flush()
-    engine.mute(KEY, muted=True)
+    engine.live.mute(KEY, muted=True)
     muted = engine.why_not(rule, asked(place, session=KEY))
     assert muted.absence.stage == "signal"
     assert muted.absence.silence.cause is SilenceCause.MUTED

@@ -156,9 +156,9 @@ def test_a_session_that_moved_into_the_database_is_read_there(tmp_path):
 def test_an_import_of_files_learns_once(engine, tmp_path):
     storage(tmp_path / "data", str(tmp_path))
     infos = engine.transcripts(paths=[tmp_path / "data"])
-    assert engine.backfill(infos).added >= 1
+    assert engine.capture.backfill(infos).added >= 1
     assert learned(engine) == [RULE.rstrip(".")]
-    assert engine.backfill(infos).added == 0
+    assert engine.capture.backfill(infos).added == 0
 
 
 def test_a_running_server_is_learned_from_once(engine, tmp_path):
@@ -173,13 +173,13 @@ def test_a_running_server_is_learned_from_once(engine, tmp_path):
     with server(answers) as address:
         (info,) = served_transcripts(address)
         assert (info.place, info.session_ids) == (address, ("ses_1",))
-        report = engine.backfill([info])
+        report = engine.capture.backfill([info])
         assert (report.failed, report.files[0].path, report.files[0].sessions) == (0, address, 1)
         assert learned(engine) == [RULE.rstrip(".")]
-        assert engine.backfill([info]).added == 0
+        assert engine.capture.backfill([info]).added == 0
         assert served_transcripts(address, since_ms=NOW_MS + 1) == ()
         del answers["/session/ses_1/message"]
-        assert engine.backfill([info]).failed == 1
+        assert engine.capture.backfill([info]).failed == 1
 
 
 def test_no_other_machine_is_asked_and_silence_is_said():

@@ -82,7 +82,7 @@ def test_entity_and_graph_find_what_sessions_taught_about_one_file(engine, tmp_p
             )
         )
     infos = engine.transcripts(cwd=str(place), paths=[tmp_path / f"s{number}.json" for number in range(2)])
-    assert engine.backfill(infos).added >= 2
+    assert engine.capture.backfill(infos).added >= 2
 
     def scores(question):
         trace = engine.recall(question, cwd=str(place), surface=Surface.PROMPT).trace

@@ -809,7 +809,7 @@ def hand_over(engine, *said, session="s", **fields):
 
 
 def wait_for_write_ups(engine):
-    engine._learning._write_ups.submit(lambda: None).result(timeout=30)
+    engine.learning._write_ups.submit(lambda: None).result(timeout=30)
 
 
 def test_a_finished_session_is_written_up_and_status_tells_what_it_cost(engine, tmp_path):
@@ -817,7 +817,7 @@ def test_a_finished_session_is_written_up_and_status_tells_what_it_cost(engine, 
     hand_over(
         engine, "Worth knowing: invoices are archived after ninety days.", "Fine.", cwd=str(tmp_path / "shop")
     )
-    assert engine.capture_pending().failed == 0
+    assert engine.learning.capture_pending().failed == 0
     wait_for_write_ups(engine)
     (found,) = engine.list_memories(MemoryFilter(statuses=None))
     assert "nvoices are archived after ninety days" in found.content, (
@@ -834,7 +834,7 @@ def test_runs_at_once_ask_once_for_each_session(engine):
             engine, f"Worth knowing: invoices of {name * 4} are archived after ninety days.", session=name
         )
     with ThreadPoolExecutor(max_workers=3) as pool:
-        list(pool.map(lambda _: engine.capture_pending(), range(3)))
+        list(pool.map(lambda _: engine.learning.capture_pending(), range(3)))
     wait_for_write_ups(engine)
     assert engine.status().extractor.asked == 5
     assert engine.status().extractor.waiting == 0
@@ -847,17 +847,17 @@ def test_an_import_of_the_past_is_written_up_only_when_the_user_says_so(engine, 
         {"role": "user", "content": "Worth knowing: invoices are archived after ninety days in the vault."}
     ]
     (tmp_path / "other.json").write_text(json.dumps({"session_id": "p", "messages": said}))
-    engine.backfill(engine.transcripts(cwd="", paths=[tmp_path / "old.json"]))
+    engine.capture.backfill(engine.transcripts(cwd="", paths=[tmp_path / "old.json"]))
     assert engine.status().extractor.waiting == 0
-    engine.backfill(
+    engine.capture.backfill(
         engine.transcripts(cwd="", paths=[tmp_path / "other.json"]), wanted=BackfillOptions(write_up=True)
     )
-    assert engine.write_up_next() is None
-    (request,) = engine.write_up_requests(past=True)
+    assert engine.learning.write_up_next() is None
+    (request,) = engine.learning.write_up_requests(past=True)
     assert "invoices are archived" in request.request.user
     assert engine.status().extractor.asked == 0
-    assert engine.write_up_next(past=True).changes
-    assert engine.write_up_next(past=True) is None
+    assert engine.learning.write_up_next(past=True).changes
+    assert engine.learning.write_up_next(past=True) is None
     assert engine.status().extractor.asked == 1
 
 
@@ -867,27 +867,27 @@ def test_a_session_that_was_learned_from_before_can_be_written_up_later_and_only
     path.write_text(json.dumps({"session_id": "o", "messages": said}))
 
     def backfill(**wanted):
-        engine.backfill(engine.transcripts(cwd="", paths=[path]), wanted=BackfillOptions(**wanted))
-        return len(engine.write_up_requests(past=True))
+        engine.capture.backfill(engine.transcripts(cwd="", paths=[path]), wanted=BackfillOptions(**wanted))
+        return len(engine.learning.write_up_requests(past=True))
 
     assert backfill() == 0
     assert backfill(write_up=True) == 1
     assert backfill(write_up=True) == 1
-    assert engine.write_up_next(past=True).changes
+    assert engine.learning.write_up_next(past=True).changes
     assert backfill(write_up=True) == 0
     assert engine.status().extractor.asked == 1
 
 
 def test_an_import_of_the_past_has_nothing_compared(engine, tmp_path):
-    assert engine.write_up_next(at_once=True) is None  # from here on statements wait
+    assert engine.learning.write_up_next(at_once=True) is None  # from here on statements wait
     for content in (
         "The orders service keeps its carts in Redis.",
         "Carts of the orders service are in Kafka.",
     ):
         engine.remember(content, kind="fact", cwd=str(tmp_path))
-    assert engine.write_up_requests(past=True) == ()
-    assert engine.write_up_next(past=True, at_once=True) is None
+    assert engine.learning.write_up_requests(past=True) == ()
+    assert engine.learning.write_up_next(past=True, at_once=True) is None
     assert engine.status().extractor.asked == 0
-    (comparison,) = engine.write_up_requests()
+    (comparison,) = engine.learning.write_up_requests()
     assert "Kafka" in comparison.request.user
-    assert engine.write_up_next(at_once=True) is not None
+    assert engine.learning.write_up_next(at_once=True) is not None

@@ -71,7 +71,7 @@ def test_the_memories_are_listed_searched_and_recalled(imported):
         body["id"]: body["content"] for body in NEWEST
     }
     engine = imported.daemon.engine
-    assert engine.check() == ()
+    assert engine.store.check() == ()
     assert engine.status().store.vectors_missing == 0
     port = "The orders service listens on port 9000."
     (memory,) = [each for each in found.values() if each["content"] == port]

@@ -29,7 +29,7 @@ def test_a_dry_run_lists_every_comparison(tacit):
     assert tacit("config", "set", "capture.extractor.provider", "fake").code == 0
     tacit.daemon.stop()
     tacit.daemon.ensure_running()
-    assert tacit.daemon.engine.write_up_next(at_once=True) is None  # from here on statements wait
+    assert tacit.daemon.engine.learning.write_up_next(at_once=True) is None  # from here on statements wait
     for name in ("red", "blue"):
         folder = tacit.project.parent / name
         (folder / ".git" / "objects").mkdir(parents=True)

@@ -40,7 +40,7 @@ class Work:
         path = self.tacit.project.parent / f"{session}.jsonl"
         write_transcript(path, *exchange(*said), cwd=self.tacit.project, session=session)
         self.hook("SessionEnd", session, reason="other", transcript_path=str(path))
-        self.engine.capture_pending()
+        self.engine.learning.capture_pending()
 
     def until_asked(self):
         """Wait for the request that is made behind a session's end."""
@@ -155,7 +155,7 @@ def test_requests_to_a_model_are_told_with_their_cost(tacit, monkeypatch):
         work.until_asked()
         assert work.found("s1")["waiting"]["messages"] == 2
         assert "2 messages for the language model" in tacit("learned").out
-        assert not work.engine.write_up_next(at_once=True).error
+        assert not work.engine.learning.write_up_next(at_once=True).error
     told = work.found("s1")
     failed, answered = told["requests"]
     assert failed["error"]

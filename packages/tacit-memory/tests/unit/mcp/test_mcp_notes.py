@@ -67,9 +67,9 @@ def test_a_muted_session_notes_nothing(noting, whose):
     noting.say("hello there", "a")
     if whose == "one of two":
         noting.say("hello here", "b")
-    noting.engine.mute(SessionKey(host="claude-code", session_id="a"), muted=True)
+    noting.engine.live.mute(SessionKey(host="claude-code", session_id="a"), muted=True)
     refused(noting, "muted")
-    noting.engine.mute(SessionKey(host="claude-code", session_id="a"), muted=False)
+    noting.engine.live.mute(SessionKey(host="claude-code", session_id="a"), muted=False)
     assert "Stored" in noting.ask("memory_add", content="Parcels are weighed in grams.")
 
 

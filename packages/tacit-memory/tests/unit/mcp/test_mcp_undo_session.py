@@ -49,7 +49,7 @@ def test_all_that_a_session_taught_goes_and_what_it_ended_holds_again(desk):
     assert any("7400" in content for content in known)
     assert any("depot" in content for content in known)
     assert not {KEPT, PORT} & known
-    with desk.engine.noting_changes() as written:
+    with desk.engine.store.noting_changes() as written:
         desk.engine.review.undo_session(HERE)
     assert contents(desk) == {KEPT, PORT}
     (change,) = written

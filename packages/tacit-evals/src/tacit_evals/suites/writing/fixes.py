@@ -90,8 +90,8 @@ def _capture(engine: Engine, file: Path, project: Path) -> None:
         "transcript_path": str(file),
         "cwd": str(project),
     }
-    engine.hand_over(Handover(key=f"{key}:end", session=key, payload=json.dumps(payload), at_ms=1))
-    engine.capture_pending()
+    engine.store.hand_over(Handover(key=f"{key}:end", session=key, payload=json.dumps(payload), at_ms=1))
+    engine.learning.capture_pending()
 
 
 def _proved(sessions: list[tuple[Path, Transcript]]) -> set[str]:

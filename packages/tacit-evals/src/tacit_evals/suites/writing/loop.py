@@ -141,7 +141,7 @@ def _replay(engine: Engine, session: RecordedSession, project: Path, number: int
     transcript.write_text("\n".join(written) + "\n", "utf-8")
     send("SessionEnd", reason="exit", transcript_path=str(transcript))
     engine.flush()
-    engine.capture_pending()
+    engine.learning.capture_pending()
     replay.injected += sum(bool(block) for block in blocks)
     for memory in _all(engine):
         old = before.get(memory.id)

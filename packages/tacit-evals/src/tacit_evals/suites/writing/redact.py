@@ -101,11 +101,11 @@ def put_in(texts: list[Text], *, home: Path, outside: Path, run: Run) -> set[str
                 touched.add(text.id)
             _session(engine, text, folder, f"s{number}")
         engine.flush()
-        engine.capture_pending()
+        engine.learning.capture_pending()
         engine.prerender()
         touched.update(_masked(engine, texts))
         engine.flush()
-        engine.backup(outside / "exports" / "backup.db")
+        engine.maintenance.backup(outside / "exports" / "backup.db")
     finally:
         engine.close()
         logging.getLogger().removeHandler(handler)
