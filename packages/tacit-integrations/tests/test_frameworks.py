@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from middleware.framework_agents import APIS, DRIVERS, FRAMEWORKS, WAYS, Driver
 
+from framework_agents import APIS, DRIVERS, FRAMEWORKS, WAYS, Driver
 from sdk_agent import bare
 from tacit import Tacit
 from tacit.client.daemon_client import DaemonClient

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from middleware.framework_agents import DRIVERS
 
+from framework_agents import DRIVERS
 from tacit import Tacit
 from tacit.client.daemon_client import DaemonClient
 from tacit.errors import InvalidInput
