@@ -305,4 +305,4 @@ def test_connections_are_made_in_one_place_so_that_no_statement_runs_before_a_te
         if any(mark in path.read_text() for mark in marks)
     }
     own = {f"postgres/{name}.py" for name in ("connection", "roles", "schema")}
-    assert found == {"embedded.py", *own}
+    assert found == {"embedded.py", "postgres_process.py", *own}

@@ -1036,6 +1036,16 @@ def test_what_is_gone_leaves_nothing_behind_in_one_transaction(store: Store) -> 
     assert store.rewrite_texts(clean, dry_run=True, gone=gone) == {}
 
 
+def test_a_memory_that_was_purged_and_comes_back_has_its_new_words(store: Store) -> None:
+    known = memory("Deploy on Mondays.")
+    store.apply([Add(memory=known)])
+    assert store.get([known.id], scope=store.scopes()) == (known,)
+    gone = Removal(memories=(known.id,))
+    store.rewrite_texts(lambda text, _: text, dry_run=False, gone=gone)
+    store.apply([Add(memory=replace(known, content="Deploy on Fridays."))])
+    assert [each.content for each in store.get([known.id], scope=store.scopes())] == ["Deploy on Fridays."]
+
+
 def test_traces_of_a_project_go_also_where_they_do_not_name_it(store: Store) -> None:
     seen = TracedCandidate(
         memory_id="mem_a", kind="fact", content="One.", scores=(), fused=0.0, relevance=0.0

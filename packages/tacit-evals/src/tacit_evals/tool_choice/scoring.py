@@ -70,7 +70,12 @@ def load_cases(path: Path = DATA / "cases.json") -> tuple[Case, ...]:
 def shipped_tools() -> str:
     """Instructions and tools as JSON, as a client gets them."""
     tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools("lean")]
-    return json.dumps({"instructions": INSTRUCTIONS, "tools": tools}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(
+            {"instructions": INSTRUCTIONS, "tools": tools}, indent=1, ensure_ascii=False, sort_keys=True
+        )
+        + "\n"
+    )
 
 
 def requests_of(cases: Sequence[Case]) -> str:

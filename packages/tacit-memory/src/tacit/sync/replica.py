@@ -333,6 +333,13 @@ class Replica:
         ).fetchone()
         return Settled(digest=str(row[0]), heads=tuple(str(row[1]).split())) if row else None
 
+    def unrecorded(self, *, limit: int) -> tuple[str, ...]:
+        """Return the ids of memories whose state in the store has no entry any more, or never had one."""
+        rows = self._base.execute(
+            "SELECT memory FROM settled WHERE digest = '' ORDER BY memory LIMIT ?", (limit,)
+        )
+        return tuple(str(row[0]) for row in rows.fetchall())
+
     def settle(self, memory_id: str, settled: Settled) -> None:
         """The store and the logs agree on a state."""
         self._base.execute(

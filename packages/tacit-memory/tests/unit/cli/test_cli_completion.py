@@ -55,7 +55,7 @@ def test_commands_groups_and_options_need_no_daemon():
     assert names("why", ask=nobody) == ["why", "why-not"]
     assert names("review", "acc", ask=nobody) == ["accept"]
     assert "--surface" in names("why-not", "--", ask=nobody)
-    assert names("config", "set", "recall.spaces_p", ask=nobody) == ["recall.spaces_prompt"]
+    assert names("config", "set", "recall.lev", ask=nobody) == ["recall.level"]
     assert {"semantic", "graph"} <= set(names("config", "set", "recall.spaces", "", ask=nobody))
     assert names("config", "set", "recall.level", "ea", ask=nobody) == ["eager"]
     assert names("recall", "--surface", "on", ask=nobody) == ["on_demand"]

@@ -439,6 +439,7 @@ class SqliteStore:
             return counts
         with self._database.write(durable=True) as connection:
             counts = rewrite.rewrite_texts(connection, cleaning, dry_run=False)
+        self._reader.clear()
         self._database.compact()
         return counts
 
