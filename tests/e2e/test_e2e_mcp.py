@@ -139,7 +139,7 @@ def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, c
     assert client.ask("step two please").text == "done"
     useful, kept, wrong = results(sandbox)[-3:]
     assert structure(useful) == {"id": name, "counted": True}
-    assert "only they can end it" in kept
+    assert "only with the user's words" in kept
     assert "`query` is missing" in wrong
 
 

@@ -97,7 +97,7 @@ def test_the_page_groups_them_and_lets_a_whole_agent_follow_again(live):
         for title, ranges in groups.items():
             group = page.get_by_role("region", name=title, exact=True)
             for key, words in ranges.items():
-                row = group.locator("li.setting", has_text=key)
+                row = group.locator("li.setting", has_text=key).first
                 assert re.search(rf"{words}(?!\d)", row.inner_text())
         pinned = page.get_by_role("region", name="Ambient awareness", exact=True).locator(
             "li.setting", has_text="recall.ambient.pinned_kinds"

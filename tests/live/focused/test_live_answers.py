@@ -35,13 +35,6 @@ def test_an_answer_holds_what_its_budget_does_and_no_chaff(live):
     assert 0 < len(told(machine, question, "--budget", "200")) < len(answer)
 
 
-def test_a_cut_that_is_off_lets_chaff_in(live):
-    machine = live("preset: focused\nrecall: {answer_share: 0.0, thresholds: {on_demand: 0.0}}")
-    for content in (*NOISE, *WAREHOUSES):
-        machine.remember(content, kind="fact", when="")
-    assert [one for one in told(machine, "Which carrier takes the packages of each depot?") if one in NOISE]
-
-
 def test_what_has_ended_is_told_when_asked_for_the_past(live):
     machine = live("preset: focused")
     old = machine.ask("remember", "--kind", "decision", "Text messages go through Twilio.")

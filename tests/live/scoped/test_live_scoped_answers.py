@@ -136,7 +136,7 @@ def test_two_answers_a_session_and_an_empty_one_costs_nothing(machine: Machine) 
 
 @acceptance("scoped", "BUDGET-cap", "COMPACTION", "EXIT-7")
 def test_the_session_cap_counts_what_the_context_holds_and_cuts_an_answer() -> None:
-    settings = "preset: scoped\nrecall: {session_tokens: 900, answers_per_session: 9}"
+    settings = "preset: scoped\nrecall: {scoped: {session_tokens: 900, answers_per_session: 9}}"
     with scoped_machine(settings) as machine:
         remember_at(machine, 2, *[(text, DECISION) for text in decisions(0, 20, FORMS[:4])])
         session = Session(machine, "capped")

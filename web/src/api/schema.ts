@@ -9646,7 +9646,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The body is not JSON. */
+        /** @description The request is no valid HTTP, or its body is not JSON. */
         BadRequest: {
             headers: {
                 [name: string]: unknown;
@@ -10558,6 +10558,7 @@ export interface operations {
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             /** @description An agent may not forget this memory. On the loopback port: a page of another origin asks. */
             403: {
@@ -18473,6 +18474,7 @@ export interface operations {
                     "application/json": components["schemas"]["Reverted"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             412: components["responses"]["PreconditionFailed"];

@@ -53,7 +53,7 @@ _RAISES = re.compile(r"^ *(\w+): (.+)$", flags=re.MULTILINE)
 
 
 GENERAL: Mapping[int, str] = {
-    400: "The body is not JSON.",
+    400: "The request is no valid HTTP, or its body is not JSON.",
     401: "On the loopback port: neither the token nor a signed-in page.",
     403: "On the loopback port: a page of another origin asks.",
     412: "It was changed since the version in `If-Match`.",
@@ -173,7 +173,8 @@ class Endpoint:
             else GENERAL[422],
         }
         absent = {
-            *((400, 413, 415) if self.reads == "query" else ()),
+            *((413, 415) if self.reads == "query" else ()),
+            *((400,) if self.reads == "query" and not self.matched else ()),
             *(() if self.matched else (412,)),
             *(() if self.must_match else (428,)),
             *((507,) if self.method == "GET" else ()),

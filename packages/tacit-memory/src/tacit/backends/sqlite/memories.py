@@ -35,14 +35,14 @@ _INDEXED_STATUSES = (("active",), ("quarantined",))
 
 
 class MemoryReader:
-    """Reads memories and keeps those read last, by id and last change. Safe to share between threads.
+    """Reads memories and keeps those read last, by id, version and last change. Safe to share between threads.
 
-    A memory that is purged and comes back under its id has its first version again, so the version alone does not tell them apart.
+    Counting a use makes a version and no change; a memory that is purged and comes back under its id has its first version again.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._cache: OrderedDict[str, tuple[int, Memory]] = OrderedDict()
+        self._cache: OrderedDict[str, tuple[tuple[int, int], Memory]] = OrderedDict()
 
     def clear(self) -> None:
         """Drop what was read: texts were rewritten, or memories purged."""
@@ -52,28 +52,30 @@ class MemoryReader:
     def get(
         self, connection: sqlite3.Connection, ids: Sequence[str], scopes: Sequence[StoredScope]
     ) -> tuple[Memory, ...]:
-        """See the port. What is visible, and its last change, is asked of the table every time."""
+        """See the port. What is visible, in which version and since which change, is asked of the table every time."""
         clean_ids = [clean_text(name) for name in ids]
-        rows: list[tuple[str, int, str, int, int]] = []
+        rows: list[tuple[str, int, int, str, int, int]] = []
         for start in range(0, len(clean_ids), _BATCH):
             batch = clean_ids[start : start + _BATCH]
             marks, visible = ",".join("?" * len(batch)), ",".join("?" * len(scopes))
             rows += connection.execute(
-                f"SELECT id, change, status, use_count, shown_count FROM memories WHERE id IN ({marks}) AND +scope IN ({visible})",
+                f"SELECT id, version, change, status, use_count, shown_count FROM memories WHERE id IN ({marks}) AND +scope IN ({visible})",
                 (*batch, *(scope.number for scope in scopes)),
             ).fetchall()
         memories: dict[str, Memory] = {}
         with self._lock:
             cached = {name: self._cache.get(name) for name, *_ in rows}
-            bodies = _bodies(connection, [row[0] for row in rows if not _is_current(cached[row[0]], row[1])])
-            for name, change, status, uses, sessions in rows:
+            bodies = _bodies(
+                connection, [row[0] for row in rows if not _is_current(cached[row[0]], row[1:3])]
+            )
+            for name, version, change, status, uses, sessions in rows:
                 entry = cached[name]
                 if entry is not None and name not in bodies:
                     memory = entry[1]
                     self._cache.move_to_end(name)
                 else:
                     memory = decode_memory(bodies[name], uses, sessions)
-                    self._cache[name] = (change, memory)
+                    self._cache[name] = ((version, change), memory)
                 # The column is what everybody else goes by.
                 memories[name] = memory if memory.status == status else replace(memory, status=status)
             while len(self._cache) > CACHED_MEMORIES:
@@ -81,8 +83,8 @@ class MemoryReader:
         return tuple(memories[name] for name in clean_ids if name in memories)
 
 
-def _is_current(entry: tuple[int, Memory] | None, change: int) -> bool:
-    return entry is not None and entry[0] == change
+def _is_current(entry: tuple[tuple[int, int], Memory] | None, state: tuple[int, int]) -> bool:
+    return entry is not None and entry[0] == state
 
 
 def _bodies(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
