@@ -34,7 +34,7 @@ def forget_memory(engine: Engine, caller: Caller, request: Forget) -> OneMemory:
         RefusedByTrust: an agent may not forget this memory.
     """
     memory = find(engine, caller, request.id)
-    if memory.status == "retired" and not (caller.by_user or caller.by_tool):
+    if memory.status == "retired" and not caller.by_user:
         return OneMemory(
             memory=memory
         )  # a command that the user typed for the agent to run has ended it already
