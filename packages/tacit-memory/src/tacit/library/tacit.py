@@ -10,11 +10,12 @@ import logging
 import os
 import secrets
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
@@ -28,7 +29,8 @@ from tacit.library.conversions import (
     record_from,
 )
 from tacit.library.engine_access import HOST, EngineAccess, LocalEngine, open_in_process
-from tacit.library.session import Session
+from tacit.library.message_formats import ROLE_CONTENT, MessageFormat
+from tacit.library.session import Prepared, Session
 from tacit.library.values import MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
 from tacit.model.scope import MAX_USER_CHARS, USER_FOLDER, Scope, is_user_name, project_scope, user_project_id
 from tacit.safety.authority import LEFT_OUT
@@ -36,10 +38,12 @@ from tacit.safety.authority import LEFT_OUT
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
-    from tacit.library.bridge import AsyncTacit
     from tacit.library.item_access import ItemAccess
 
 _LOG = logging.getLogger("tacit.library.tacit")
+M = TypeVar("M")
+P = ParamSpec("P")
+R = TypeVar("R")
 MEMORY = "/v1/memories/{id}"
 MAX_LISTED = 500
 """Most changed memories of one change that are looked at before it is taken back."""
@@ -548,8 +552,6 @@ class Tacit:
     @property
     def aio(self) -> AsyncTacit:
         """The same for a program with an event loop: every call runs on a thread."""
-        from tacit.library.bridge import AsyncTacit  # noqa: PLC0415 - only who asks for it pays for it
-
         return AsyncTacit(self)
 
     def flush(self) -> None:
@@ -782,3 +784,51 @@ class DaemonFailureLog:
             self._home.transport().file,
             following,
         )
+
+
+# --- the same with `await`
+
+
+def _on_thread(
+    method: Callable[Concatenate[Tacit, P], R],
+) -> Callable[Concatenate[AsyncTacit, P], Coroutine[Any, Any, R]]:
+    """Return the method with `await`, with the same arguments and the same result."""
+
+    @wraps(method)
+    async def run(self: AsyncTacit, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        from asyncio import to_thread  # noqa: PLC0415 - only who has an event loop pays for it
+
+        return await to_thread(method, self.memory, *args, **kwargs)
+
+    return run
+
+
+class AsyncTacit:
+    """`Tacit` with `await`; see there."""
+
+    def __init__(self, memory: Tacit) -> None:
+        """Ask `memory`."""
+        self.memory = memory
+
+    remember = _on_thread(Tacit.remember)
+    recall = _on_thread(Tacit.recall)
+    context_for = _on_thread(Tacit.context_for)
+    list = _on_thread(Tacit.list)
+    get = _on_thread(Tacit.get)
+    edit = _on_thread(Tacit.edit)
+    forget = _on_thread(Tacit.forget)
+    undo = _on_thread(Tacit.undo)
+    history = _on_thread(Tacit.history)
+    why = _on_thread(Tacit.why)
+    export = _on_thread(Tacit.export)
+    feedback = _on_thread(Tacit.feedback)
+    flush = _on_thread(Tacit.flush)
+    close = _on_thread(Tacit.close)
+
+    async def prepare(
+        self, session: Session, messages: Sequence[M], *, shape: MessageFormat = ROLE_CONTENT
+    ) -> Prepared[M]:
+        """See `Session.prepare`."""
+        from asyncio import to_thread  # noqa: PLC0415 - see above
+
+        return await to_thread(session.prepare, messages, shape=shape)

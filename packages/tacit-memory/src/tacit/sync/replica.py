@@ -221,6 +221,7 @@ class Replica:
             for memory, parents in seen.items():
                 # The store holds what was dropped: it is a change of this device once more.
                 self.settle(memory, Settled(heads=tuple(sorted(parents - dropped))))
+                self.wait_for(memory)
         return frozenset(seen)
 
     def note_sent(self, heads: Mapping[str, int]) -> None:
@@ -332,13 +333,6 @@ class Replica:
             "SELECT digest, heads FROM settled WHERE memory = ?", (memory_id,)
         ).fetchone()
         return Settled(digest=str(row[0]), heads=tuple(str(row[1]).split())) if row else None
-
-    def unrecorded(self, *, limit: int) -> tuple[str, ...]:
-        """Return the ids of memories whose state in the store has no entry any more, or never had one."""
-        rows = self._base.execute(
-            "SELECT memory FROM settled WHERE digest = '' ORDER BY memory LIMIT ?", (limit,)
-        )
-        return tuple(str(row[0]) for row in rows.fetchall())
 
     def settle(self, memory_id: str, settled: Settled) -> None:
         """The store and the logs agree on a state."""

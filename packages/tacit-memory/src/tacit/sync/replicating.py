@@ -147,8 +147,7 @@ class Replicating:
         related = self._replica.changed_edges(self._edge_digests())
         if ids is not None:
             waiting = self._replica.pending(limit=MOST_CHANGED)
-            again = self._replica.unrecorded(limit=MOST_CHANGED)
-            yield from self._store.get(sorted({*ids, *related, *waiting, *again}), scope=everything)
+            yield from self._store.get(sorted({*ids, *related, *waiting}), scope=everything)
             return
         offset = 0
         while page := self._store.list_memories(

@@ -34,16 +34,14 @@ def forget_memory(engine: Engine, caller: Caller, request: Forget) -> OneMemory:
         RefusedByTrust: an agent may not forget this memory.
     """
     memory = find(engine, caller, request.id)
-    if memory.status == "retired" and not caller.by_user:
-        return OneMemory(
-            memory=memory
-        )  # a command that the user typed for the agent to run has ended it already
-    engine.agents.require_may_change(caller, memory, "end", user_words=request.user_words)
-    session = engine.agents.session_of(caller) if caller.by_tool else None
-    reason = ChangeReason(
-        cause=ChangeCause.FORGOTTEN_BY_AGENT if caller.by_tool else ChangeCause.FORGOTTEN,
-        terms=(str(session),) if session else (),
-        detail=request.reason,
-    )
-    engine.memories.retire(memory, reason=reason)
+    # A command that the user typed for the agent to run may have ended it already.
+    if memory.status != "retired" or caller.by_user:
+        engine.agents.require_may_change(caller, memory, "end", user_words=request.user_words)
+        session = engine.agents.session_of(caller) if caller.by_tool else None
+        reason = ChangeReason(
+            cause=ChangeCause.FORGOTTEN_BY_AGENT if caller.by_tool else ChangeCause.FORGOTTEN,
+            terms=(str(session),) if session else (),
+            detail=request.reason,
+        )
+        engine.memories.retire(memory, reason=reason)
     return OneMemory(memory=engine.agents.cleaned(caller, memory) if caller.by_tool else memory)

@@ -132,12 +132,6 @@ class AtFolder(Request):
     cwd: Folder = Field(min_length=1, description="working folder")
 
 
-class Forget(Request):
-    """Why a memory is retired."""
-
-    reason: str = Field(default="forgotten", min_length=1, max_length=500, description="kept in the history")
-
-
 def scopes_of(texts: tuple[str, ...]) -> tuple[Scope, ...]:
     """Scopes of their texts, which were checked."""
     return tuple(Scope.parse(text) for text in texts)

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from samples import NOW_MS
+from tacit.app.queries import store_copies
 from tacit.app.wiring import open_engine
 from tacit.config.preset_files import preset_names
 from tacit.library.tacit import Tacit
@@ -160,6 +161,18 @@ def test_what_replaced_it_leads_to_it(make_engine, clock):
     engine.remember("Argo brings releases to the cluster.", kind="decision", replaces=(old.memory.id,))
     assert old.memory.id in engine.recall("What did we use before Argo?").block.memory_ids
     assert old.memory.id not in engine.recall("What do we use Argo for?").block.memory_ids
+
+
+def test_an_answer_as_of_the_past_copies_the_memories_with_most_words_of_the_question(
+    make_engine, clock, monkeypatch
+):
+    monkeypatch.setattr(store_copies, "MOST_COPIED", 3)
+    engine = make_engine()
+    (old,) = engine.remember("Text messages are sent through Twilio.", kind="decision")
+    clock.advance(DAY_MS)
+    fill(engine, 20)
+    clock.advance(DAY_MS)
+    assert old.memory.id in engine.recall(NOW, as_of_ms=clock.now_ms()).block.memory_ids
 
 
 def test_what_somebody_forgot_is_not_the_past(make_engine):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from threading import Timer
 
 import pytest
+
+import proxies
+from tacit.ports.store import MemoryFilter
 
 LINT = "We always run `make lint` before committing."
 WHEN = {"kind": "preference", "when": "always"}
@@ -131,3 +135,26 @@ def test_the_last_words_of_a_message_are_read_from_the_sessions_file(session, pl
     session.prompt("yup")
     (state,) = session.engine.sessions()
     assert state.last_message_end.endswith("Shall I commit it?")
+
+
+def test_what_copilot_writes_after_the_end_of_a_message_is_learned(session, place, tmp_path):
+    log = tmp_path / "events.jsonl"
+    started = {"type": "session.start", "data": {"sessionId": "s1", "context": {"cwd": str(place)}}}
+    log.write_text(json.dumps(started) + "\n")
+    said = {"content": "From now on, deploy through Argo CD, never by hand."}
+    row = {"type": "user.message", "data": said, "id": "e1", "timestamp": "2026-11-26T14:00:05.000Z"}
+    late = Timer(0.5, lambda: log.write_text(log.read_text() + json.dumps(row) + "\n"))
+    late.start()
+    ended = {"hook_event_name": "Stop", "session_id": "s1", "cwd": str(place), "transcript_path": str(log)}
+    session.engine.hook("copilot", {**ended, "timestamp": "2026-11-26T14:00:06.000Z"}, deadline_ms=5000)
+    store = session.engine.store
+
+    def learned():
+        return [
+            m.content
+            for m in store.list_memories(MemoryFilter(), scope=store.scopes(), limit=9)
+            if "Argo" in m.content
+        ]
+
+    assert proxies.wait_until(learned)
+    late.join()

@@ -6,8 +6,8 @@ import inspect
 from pathlib import Path
 
 import tacit
-from tacit.library.bridge import AsyncTacit
 from tacit.library.reference import CLASSES, FUNCTIONS, render
+from tacit.library.tacit import AsyncTacit
 
 ROOT = Path(__file__).parents[5]
 

@@ -298,7 +298,7 @@ def why_silent(
 
 
 def memories_for_prompts(state: SessionState) -> int:
-    """How many different memories prompts of this epoch were given; a start pack, however large, is not counted."""
+    """Count the different memories that prompts of this epoch were given. A start pack does not count."""
     return len({e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is Surface.PROMPT})
 
 
