@@ -26,7 +26,7 @@ from tacit.model.session import RenderedBlock, SessionKey, SessionState
 from tacit.model.signal import SessionStarted
 from tacit.ports.store import MemoryFilter
 from tacit.providers.embedding import FakeEmbedder
-from tacit.recall.fuse import rrf_equal
+from tacit.recall.retrieve import rrf_equal
 from tacit.session import ledger
 from tacit.session.transitions import open_session
 

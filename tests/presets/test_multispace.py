@@ -29,9 +29,8 @@ from tacit.presets.multispace.score import (
 )
 from tacit.presets.multispace.settings import Categories, RecencyWeights
 from tacit.providers.tokens import FakeTokenCounter
-from tacit.recall.category_budget import Costs, Entry, Filling, pack_with_carryover, shorten_long_text
-from tacit.recall.spaces import SPACES
-from tacit.recall.spaces.periodic import rhythm
+from tacit.recall.budget import Costs, Entry, Filling, pack_with_carryover, shorten_long_text
+from tacit.recall.spaces import SPACES, rhythm
 
 pytestmark = pytest.mark.timeout(60)
 HOUR_MS = 3_600_000

@@ -10,7 +10,7 @@ import pytest
 from samples import memory_named
 from tacit.model.evidence import Candidate
 from tacit.model.scope import project_scope
-from tacit.recall.score.gate import EVIDENCE
+from tacit.recall.score import EVIDENCE
 from tacit_evals.fit.gate import (
     PRIOR,
     Pairs,

@@ -7,7 +7,7 @@ import pytest
 
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.embedding.cache import CachedEmbedder
-from tacit.recall.spaces.late import token_matches_of
+from tacit.recall.spaces import token_matches_of
 from tacit_evals.data.kept_vectors import KeptVectors
 
 

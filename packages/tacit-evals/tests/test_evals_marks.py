@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.recall.spaces import SPACES
-from tacit.recall.spaces.space import SpaceThresholds, shipped_thresholds
+from tacit.recall.spaces import SPACES, SpaceThresholds, shipped_thresholds
 from tacit_evals.fit.marks import marks_of
 
 KEPT = {space: SpaceThresholds(low=0.1, high=0.5, by="data", pairs=70) for space in SPACES}

@@ -16,7 +16,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
-from tacit.recall.need import EVIDENCE, NeedValues, need_artifact, need_from
+from tacit.recall.score import NEED_EVIDENCE, NeedValues, need_artifact, need_from
 from tacit_evals.data.judged import Judgment, PoolRow, Project, Prompt
 from tacit_evals.fit.need import LEAST_SCALE, PRIOR, fit_need, judged_projects, maximum_a_posteriori
 
@@ -88,7 +88,7 @@ def test_the_file_gives_the_model_back_in_the_same_bytes() -> None:
 
 def test_what_is_needed_moves_the_weights_towards_it() -> None:
     model = fit_need([project("alpha"), project("beta")], stored=stored)
-    breadth = model.given.weights[EVIDENCE.index("breadth")]
+    breadth = model.given.weights[NEED_EVIDENCE.index("breadth")]
     assert breadth > PRIOR["given"]["breadth"]  # what was needed is the broadest third
 
 
@@ -116,7 +116,7 @@ def test_evidence_that_is_constant_in_every_project_overflows_nothing():
     learned = replace(one, memories=tuple(replace(row, source="session:a") for row in one.memories))
     told = replace(other, memories=tuple(replace(row, source="CLAUDE.md") for row in other.memories))
     model = fit_need([learned, told], stored=stored)  # a warning of an overflow would be an error
-    place = EVIDENCE.index("learned")
+    place = NEED_EVIDENCE.index("learned")
     for group in (model.given, model.local):
         assert group.scales[place] == LEAST_SCALE
         assert all(math.isfinite(value) and abs(value) < 5 for value in group.weights)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from e2e.drivers.session import Session
 from live.multispace.test_live_pack import scores_of
 from presets.acceptance import acceptance
-from tacit.recall.spaces.space import SPACE_THRESHOLDS
+from tacit.recall.spaces import SPACE_THRESHOLDS
 
 BILLS = "Invoices are archived after ninety days."
 CUSTOMS = "Parcels without a customs label wait in quarantine for their tariff declaration."

@@ -66,14 +66,14 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path / "src")
 
 
-def test_a_space_is_a_module_a_line_in_the_registry_and_a_name_of_the_settings(
+def test_a_space_is_a_section_a_line_in_the_registry_and_a_name_of_the_settings(
     checkout: Checkout, tmp_path: Path
 ):
-    checkout.add(EXAMPLES / "space" / "weekday.py", "recall/spaces/weekday.py")
-    checkout.insert("recall/spaces/__init__.py", before="    sequence,\n)", line="    weekday,\n")
-    checkout.insert(
-        "recall/spaces/__init__.py", before="        causal.SPACE,", line="        weekday.SPACE,\n"
-    )
+    spaces = "recall/spaces.py"
+    section = (EXAMPLES / "space" / "weekday.py").read_text(encoding="utf-8").partition("\n\n\n")[2]
+    checkout.insert(spaces, before="from typing import Literal", line="from datetime import UTC, datetime\n")
+    checkout.insert(spaces, before="SPACES: dict[str, Space] = {", line=f"{section}\n\n")
+    checkout.insert(spaces, before="        CAUSAL,", line="        WEEKDAY,\n")
     checkout.insert("config/settings.py", before='"semantic", "lexical"', line='"weekday", ')
     checkout.insert(
         "presets/focused/preset.py", before='"semantic", "character", "recent"', line='"lexical", "weekday", '

@@ -20,9 +20,7 @@ from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, decode_artifact, encode_artifact
 from tacit.providers.embedding import make_embedder
 from tacit.reading.match import match_artifact
-from tacit.recall.need import need_artifact
-from tacit.recall.score.gate import GateModel, gate_artifact
-from tacit.recall.score.prompt_transform import transform_artifact
+from tacit.recall.score import GateModel, gate_artifact, need_artifact, transform_artifact
 from tacit_evals.data.learnings import GOLD
 from tacit_evals.data.recognise import is_inject, is_learnings
 from tacit_evals.everyday import NAME as EVERYDAY

@@ -19,7 +19,7 @@ import tacit
 from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, Origin, encode_artifact
 from tacit.providers.embedding import make_embedder
-from tacit.recall.score.armed import LEAST_ARMED, LEAST_LOCAL, ArmedWeights, logit
+from tacit.recall.score import LEAST_ARMED, LEAST_LOCAL, ArmedWeights, logit
 from tacit_evals.data.judged import load_inject
 from tacit_evals.data.named import load_named
 from tacit_evals.data.recognise import folders_of

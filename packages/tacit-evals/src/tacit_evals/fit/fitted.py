@@ -23,8 +23,7 @@ from tacit.ports.models import Embedder
 from tacit.reading.match import MatchModel
 from tacit.reading.trigger_maker import LocalTriggers
 from tacit.reading.trigger_model import TriggerModel
-from tacit.recall.score.gate import GateModel
-from tacit.recall.score.prompt_transform import PromptTransform
+from tacit.recall.score import GateModel, PromptTransform
 from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.fit.labelled import LabelledPrompt, labelled_prompts
 from tacit_evals.fit.leaks import same_project

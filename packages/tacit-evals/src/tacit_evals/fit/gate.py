@@ -29,7 +29,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
-from tacit.recall.score.gate import EVIDENCE, MAX_STANDARDIZED, SurfaceModel, evidence_of, with_share
+from tacit.recall.score import EVIDENCE, MAX_STANDARDIZED, SurfaceModel, evidence_of, with_share
 from tacit.recall.stage import Preset
 from tacit_evals.data.judged import Judgment, Project, Prompt
 from tacit_evals.everyday import NAME as EVERYDAY

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.fitted import Origin
 from tacit.model.memory import Memory
-from tacit.recall.need import EVIDENCE, Linear, NeedModel, evidence_of
+from tacit.recall.score import NEED_EVIDENCE, Linear, NeedModel, need_evidence_of
 from tacit_evals.data.judged import PoolRow, Project, load_inject
 from tacit_evals.data.recognise import folders_of, triggers_for
 from tacit_evals.fit.leaks import same_project
@@ -89,13 +89,13 @@ def _fit_group(
     targets: list[Floats] = []
     for project in projects:
         needed = {memory for prompt in project.prompts for memory in prompt.judgment.needed}
-        rows.append(evidence_of([stored(row, project.name) for row in project.memories]))
+        rows.append(need_evidence_of([stored(row, project.name) for row in project.memories]))
         targets.append(np.array([float(row.id in needed) for row in project.memories]))
     if not rows:
         raise ValueError("Need cannot be fitted without a judged project.")
     means = np.mean([own.mean(axis=0) for own in rows], axis=0)
     scales = np.maximum(np.mean([own.std(axis=0) for own in rows], axis=0), LEAST_SCALE)
-    centre = np.array([0.0, *(prior.get(name, 0.0) for name in EVIDENCE)])
+    centre = np.array([0.0, *(prior.get(name, 0.0) for name in NEED_EVIDENCE)])
     evidence = (np.concatenate(rows) - means) / scales
     weights = maximum_a_posteriori(evidence, np.concatenate(targets), centre=centre, strength=STRENGTH)
     bias, *rest = (round(float(value), DECIMALS) for value in weights)

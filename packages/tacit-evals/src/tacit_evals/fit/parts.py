@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 from tacit.reading.match import MatchModel
 from tacit.reading.trigger_model import TriggerModel
-from tacit.recall.need import NeedModel
-from tacit.recall.score.armed import ArmedWeights
-from tacit.recall.score.gate import Gate
-from tacit.recall.score.prompt_transform import PromptTransform
+from tacit.recall.score import ArmedWeights, Gate, NeedModel, PromptTransform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,9 +48,8 @@ from tacit.reading.trigger import make_trigger
 from tacit.reading.trigger_maker import LocalTriggers
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.pipelines.on_demand import on_demand
-from tacit.recall.query import build_query
+from tacit.recall.query import build_query, surface_for
 from tacit.recall.render import ID_TOKENS
-from tacit.recall.signal import surface_for
 from tacit.recall.stage import Context, Delivered, JudgeAnswer, Preset, Tools, UseCounts
 from tacit.session.transitions import apply_signal
 from tacit_evals.data.judged import Call, PoolRow, Project, Prompt

@@ -66,9 +66,8 @@ from tacit.recall.finished import Replayed, replay
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import budget_for
 from tacit.recall.render import renderer
-from tacit.recall.spaces.late import token_matches_of
-from tacit.recall.stage import Context, Outcome, Tools
-from tacit.recall.stage_log import StageLog
+from tacit.recall.spaces import token_matches_of
+from tacit.recall.stage import Context, Outcome, StageLog, Tools
 from tacit.session.compactions import Compactions
 from tacit.session.outcomes import outcome_of
 from tacit.text.lazy_regex import compile_all

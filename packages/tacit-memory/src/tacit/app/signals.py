@@ -63,11 +63,9 @@ from tacit.presets.refresh.cadence import LowInformation, RefreshBlock
 from tacit.reading.errors import error_signature
 from tacit.reading.situation import read_situation
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.query import build_query
+from tacit.recall.query import build_query, settings_for, surface_for
 from tacit.recall.render import renderer
-from tacit.recall.signal import settings_for, surface_for
-from tacit.recall.stage import Context, Outcome, Told
-from tacit.recall.stage_log import StageLog
+from tacit.recall.stage import Context, Outcome, StageLog, Told
 from tacit.session import blocking, ledger
 from tacit.session.arming import still_armed
 from tacit.session.family import AGENT_MARK

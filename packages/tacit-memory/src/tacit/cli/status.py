@@ -126,7 +126,7 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
     from tacit.config.layers import read_settings
     from tacit.errors import StoreReadOnly
     from tacit.model.pack import Surface
-    from tacit.recall.signal import is_off
+    from tacit.recall.query import is_off
     from tacit.session.projects import identify_project
     from tacit.upkeep.backups import newest_backup
 

@@ -1,17 +1,287 @@
-"""Stage 6: who may appear. In: scored candidates. Out: those that trust, validity, age, freshness and threshold let through. Pure."""
+"""Stages 6 and 7: who may appear, and nothing twice.
+
+In: scored candidates. Out: those that trust, validity, age, the state of the files, the user's own second-stage model and the threshold
+let through, and of these what the context does not hold yet, best first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from threading import Lock
+from time import monotonic, perf_counter
 
-from tacit.model.evidence import PINNED, Candidate
-from tacit.model.kinds import DIGEST, KindRegistry
-from tacit.model.pack import Surface
+from tacit.errors import ProviderError
+from tacit.model.evidence import NEAR, PINNED, Candidate, Freshness
+from tacit.model.ids import SHORT_ID, short_ids
+from tacit.model.kinds import BUILTIN_KINDS, DIGEST, KindRegistry
+from tacit.model.memory import Memory
+from tacit.model.pack import Pair, Surface
 from tacit.model.query import Query
-from tacit.model.trace import Drop, DropCause, DropReason
-from tacit.recall.stage import Outcome, RecallState
+from tacit.model.trace import Drop, DropCause, DropReason, Loss
+from tacit.ports.models import Reranker
+from tacit.recall.stage import Outcome, RecallState, Tools, compared_text, pair_line
 from tacit.safety.trust import ENDED_STATUSES, why_not_on
+from tacit.state.registry import TEAMS_HEARD
+from tacit.statements.near import near_groups
+from tacit.statements.same import canonical_text
+from tacit.system.files import open_handle
+from tacit.text.tokens import SOURCE_NAME
+
+# Do the files a memory speaks of still look as it says? A probe: done by the pipeline before the pure stages.
+#
+# In: candidates and the project's root. Out: the same candidates, each with what was found (`Candidate.freshness`). What is
+# not known (no root, no file named, a path outside the root) counts as fresh. Never reads more than a `stat` for a path,
+# and, for a memory that says where a symbol lives, one named file of at most `MAX_BYTES`; never follows a path out of the
+# root. What was found is kept for `KEPT_S` seconds, a file's words as long as the file has not changed.
+#
+#     gone      every file the memory names is gone, while the first folder of its path is there (else the path may
+#               be meant from a folder below the root, and nothing is known)
+#     moved     its one file is there, and none of the symbols it names stands in it any more
+#     changed   its one file was written after the memory was last confirmed
+#
+# A memory that a team shares is marked if the team's server was not reached for `UNHEARD_MS`: the team may have changed it since.
+
+UNHEARD_MS = 86_400_000
+"""After this time without the server, an answer says when it was last reached."""
+MAX_PROBED = 64
+"""So many candidates are looked at, best first; the others count as fresh."""
+MAX_FILES = 4
+"""A memory that names more is about a whole area, not about these files."""
+MAX_BYTES = 262_144
+KEPT_S = 5.0
+MAX_KEPT = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What `stat` said: times in milliseconds; `size` -1 = no regular file."""
+
+    there: bool
+    changed_ms: int = 0
+    size: int = -1
+
+
+class FreshnessProbe:
+    """Looks at files, and remembers for a moment what it saw. Safe to use from several threads."""
+
+    def __init__(self, *, kept_s: float = KEPT_S) -> None:
+        self._kept_s = kept_s
+        self._seen: dict[str, tuple[float, _Seen]] = {}
+        self._lock = Lock()
+
+    def probe(
+        self, candidates: Sequence[Candidate], *, root: str, least: float = 0.0
+    ) -> tuple[Candidate, ...]:
+        """Add what the files say.
+
+        Args:
+            candidates: scored, best first.
+            root: the project's root, absolute, or "" where it is not known.
+            least: relevance below which nobody asks about a candidate's files.
+        """
+        with_files = [c for c in candidates if c.memory.files and c.relevance >= least]
+        if not root or not with_files or not self._look(root).there:
+            return tuple(candidates)
+        marked: list[Candidate] = []
+        probed = 0
+        for candidate in candidates:
+            state: Freshness = ""
+            if candidate.memory.files and candidate.relevance >= least and probed < MAX_PROBED:
+                probed += 1
+                state = self._state(candidate.memory, root)
+            marked.append(replace(candidate, freshness=state) if state else candidate)
+        return tuple(marked)
+
+    def look(self, tools: Tools, state: RecallState) -> Outcome[RecallState]:
+        """The scored candidates with what their files say; of a team's with when its server was last reached, if that is long ago."""
+        scored = self.probe(state.scored or (), root=state.context.root, least=state.threshold)
+        if any(candidate.memory.provenance.team for candidate in scored):
+            heard_ms = TEAMS_HEARD.read(tools.store)
+            if heard_ms and state.query.at_ms - heard_ms >= UNHEARD_MS:
+                scored = tuple(
+                    replace(candidate, heard_at_ms=heard_ms)
+                    if candidate.memory.provenance.team
+                    else candidate
+                    for candidate in scored
+                )
+        return Outcome(kept=state.changed(scored=scored))
+
+    def _state(self, memory: Memory, root: str) -> Freshness:
+        paths = [_inside(root, name) for name in memory.files[:MAX_FILES]]
+        if not all(paths) or len(memory.files) > MAX_FILES:
+            return ""
+        states = [self._look(path) for path in paths]
+        if not any(state.there for state in states):
+            return "gone" if all(self._was_here(root, name) for name in memory.files) else ""
+        if not BUILTIN_KINDS.of_stored(memory.kind).describes_code or len(paths) > 1 or states[0].size < 0:
+            return ""
+        symbols = [e.key for e in memory.entities if e.kind == "symbol"]
+        if (
+            symbols
+            and 0 < states[0].size <= MAX_BYTES
+            and not _holds(paths[0], states[0].changed_ms, symbols)
+        ):
+            return "moved"
+        return "changed" if states[0].changed_ms > memory.updated_at_ms else ""
+
+    def _was_here(self, root: str, name: str) -> bool:
+        """Whether a missing file would be below this root: its first folder is. A bare name may be in any folder."""
+        first, slash, _ = name.replace("\\", "/").removeprefix("./").partition("/")
+        return bool(slash) and self._look(f"{root.rstrip('/')}/{first}").there
+
+    def _look(self, path: str) -> _Seen:
+        now = monotonic()
+        with self._lock:
+            cached = self._seen.get(path)
+        if cached is not None and now - cached[0] < self._kept_s:
+            return cached[1]
+        try:
+            file_stat = os.stat(path)  # noqa: PTH116 - a `Path` takes longer to make than the system to answer
+        except (OSError, ValueError):
+            file_state = _Seen(there=False)
+        else:
+            size = file_stat.st_size if stat.S_ISREG(file_stat.st_mode) else -1
+            file_state = _Seen(there=True, changed_ms=file_stat.st_mtime_ns // 1_000_000, size=size)
+        with self._lock:
+            if len(self._seen) >= MAX_KEPT:
+                self._seen.clear()
+            self._seen[path] = (now, file_state)
+        return file_state
+
+
+def _inside(root: str, name: str) -> str:
+    """The absolute path of `name` below `root`; "" where it is a pattern, no relative path, or leads out of it."""
+    plain = name.replace("\\", "/").rstrip("/")
+    if (
+        not plain
+        or plain.startswith(("/", "~"))
+        or ":" in plain[:3]
+        or any(mark in plain for mark in "*?[{<")
+    ):
+        return ""
+    if ".." in plain.split("/"):
+        return ""
+    return f"{root.rstrip('/')}/{plain}"
+
+
+def _holds(path: str, changed_ms: int, symbols: Iterable[str]) -> bool:
+    """Whether one of `symbols` (lower case, perhaps dotted) stands in the file; True where it cannot be read."""
+    words = _words(path, changed_ms)
+    return not words or any(symbol.removesuffix("()").rsplit(".", 1)[-1] in words for symbol in symbols)
+
+
+@lru_cache(maxsize=64)
+def _words(path: str, changed_ms: int) -> frozenset[str]:
+    """Identifiers of a file, lower case; empty where it cannot be read. `changed_ms` is part of the key only."""
+    del changed_ms
+    try:
+        # Not blocking: what looked like a file may have become a pipe since.
+        descriptor = open_handle(path, os.O_RDONLY)
+        with os.fdopen(descriptor, "rb") as file:
+            data = file.read(MAX_BYTES)
+    except OSError:
+        return frozenset()
+    return frozenset(SOURCE_NAME.findall(data.decode("utf-8", "replace").lower()))
+
+
+# Ask the user's own second-stage model, one text at a time, as long as there is time.
+#
+# In: candidates or memories, a model, the time that is left. Out: those that the model lets through; scores by memory. A model
+# that is being loaded, or broken, or too slow is named in the losses and changes nothing: without it nothing is missing. A
+# forward pass cannot be interrupted, so none is begun that would take longer than what is left, judged by the longest so far.
+
+ASKED_CHARS = 1000
+CANDIDATES = 8
+"""So many are read at most; each is a forward pass."""
+Scores = dict[str, float]
+
+
+def rerank(
+    query: Query,
+    candidates: Sequence[Candidate],
+    *,
+    model: Reranker,
+    least: float,
+    threshold: float,
+    remaining_ms: Callable[[], float],
+) -> Outcome[tuple[Candidate, ...]]:
+    """Take out what the model says is no answer, among the most relevant that would be handed over.
+
+    Args:
+        query: its words are read with each memory.
+        candidates: scored.
+        model: reads the most relevant `CANDIDATES` of them.
+        least: probability that they must reach.
+        threshold: least relevance of the surface: nobody reads what stays away anyhow.
+        remaining_ms: milliseconds left until the deadline.
+    """
+    if not query.text.strip():
+        return Outcome(kept=tuple(candidates))
+    due = sorted(
+        (c for c in candidates if c.relevance >= threshold and PINNED not in c.reasons),
+        key=lambda c: (-c.relevance, c.memory.newest_first),
+    )[:CANDIDATES]
+    scored = _scores(query, (c.memory for c in due), model, remaining_ms, total=len(due))
+    low = {name: value for name, value in scored.kept.items() if value < least}
+    drops = tuple(
+        Drop(
+            memory_id=name,
+            why=DropReason(cause=DropCause.SECOND_STAGE, value=value, bound=least, detail=model.name),
+        )
+        for name, value in low.items()
+    )
+    kept = tuple(c for c in candidates if c.memory.id not in low)
+    return Outcome(kept=kept, drops=drops, losses=scored.losses)
+
+
+def read_again(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """What the user's own second-stage model lets through."""
+    assert tools.reranker is not None
+    done = rerank(
+        state.query,
+        state.reached if state.reached is not None else state.scored or (),
+        model=tools.reranker,
+        least=state.settings.reranker.least,
+        threshold=state.threshold,
+        remaining_ms=state.context.remaining_ms,
+    )
+    return Outcome(kept=state.changed(reached=done.kept), drops=done.drops, losses=done.losses)
+
+
+def _scores(
+    query: Query,
+    memories: Iterable[Memory],
+    model: Reranker,
+    remaining_ms: Callable[[], float],
+    *,
+    total: int,
+) -> Outcome[Scores]:
+    scores: Scores = {}
+    longest = 0.0
+    text = query.text[:ASKED_CHARS]
+    try:
+        if total and not model.ready:
+            return Outcome(
+                kept=scores, losses=(Loss(source=model.name, cause="late", detail="it is being loaded"),)
+            )
+        for memory in memories:
+            if remaining_ms() <= longest:
+                late = Loss(source=model.name, cause="late", detail=f"after {len(scores)} of {total}")
+                return Outcome(kept=scores, losses=(late,))
+            since = perf_counter()
+            scores[memory.id] = model.score(text, memory.content)
+            longest = max(longest, (perf_counter() - since) * 1000)
+    except ProviderError as error:
+        return Outcome(kept={}, losses=(Loss(source=model.name, cause="failed", detail=str(error)),))
+    return Outcome(kept=scores)
+
+
+# Stage 6: who may appear. In: scored candidates. Out: those that trust, validity, age, freshness and threshold let through. Pure.
 
 STALE_EPISODE = 0.25
 """An episodic memory whose freshness fell below this (two half-lives) is handed over on demand only."""
@@ -102,3 +372,108 @@ def _objection(
     if candidate.relevance < least:
         return DropReason(cause=DropCause.BELOW_THRESHOLD, value=candidate.relevance, bound=least)
     return None
+
+
+# Stage 7: nothing twice. In: candidates, what the session holds. Out: the rest, best first. Pure.
+#
+# Only the same statement is a copy: two that differ in a word both come, marked, so that the block shows them side by side. Which two may not both
+# hold is looked up in the store, where the write side noted it.
+
+MOST_PAIRS = 4
+"""Lines of a block that say that two memories may not both hold."""
+MOST_SHARE = 0.15
+"""Share of the budget that these lines may take."""
+MOST_COMPARED = 500
+"""So many of the first candidates are looked at for pairs: more do not fit a block."""
+
+
+def drop_known(state: RecallState) -> Outcome[RecallState]:
+    """What the context does not hold yet, without copies; pinned memories may come again where their blocks leave the history."""
+    passed, context = state.passed or (), state.context
+    why_known: dict[str, DropReason] = {}
+    for candidate in passed:
+        in_context = context.pinned_in_context if PINNED in candidate.reasons else context.in_context
+        if why := in_context(candidate.memory):
+            why_known[candidate.memory.id] = why
+    done = dedupe(passed, in_context=why_known)
+    return Outcome(kept=state.changed(fresh=_near_marked(done.kept)), drops=done.drops)
+
+
+def find_pairs(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """The pairs among what is fresh that may not both hold, likeliest first, with room for their lines in the budget.
+
+    A memory stands in one pair at most. None where the reader cannot settle them, or where one of the two ranks behind another already.
+    """
+    by_id = {candidate.memory.id: candidate.memory for candidate in (state.fresh or ())[:MOST_COMPARED]}
+    settles = state.context.settles
+    if settles is None or len(by_id) < 2 or not state.query.budget_tokens:
+        return Outcome(kept=state)
+    scope, paired, pairs = state.query.scope, set[str](), list[tuple[str, str]]()
+    edges = tools.store.relations(list(by_id), scope=scope)
+    for edge in sorted(edges, key=lambda edge: (-edge.weight, edge.source_id, edge.target_id)):
+        ends = edge.source_id, edge.target_id
+        if not edge.may_disagree or not by_id.keys() >= set(ends) or not paired.isdisjoint(ends):
+            continue
+        if any(by_id[end].ranks_behind for end in ends) or not settles(edge):
+            continue
+        first, second = sorted(ends, key=lambda end: by_id[end].newest_first)
+        pairs.append((first, second))
+        paired.update(ends)
+        if len(pairs) == MOST_PAIRS:
+            break
+    if not pairs:
+        return Outcome(kept=state)
+    names = short_ids(sorted(paired), among=tools.store.count_active(scope=scope))
+    cost = state.count(pair_line(("x" * SHORT_ID, "x" * SHORT_ID))) + 1
+    pairs = pairs[: int(MOST_SHARE * state.query.budget_tokens / cost)]
+    found = tuple(
+        Pair(first=first, second=second, names=(names[first], names[second]), tokens=cost)
+        for first, second in pairs
+    )
+    left = max(0, state.query.budget_tokens - sum(pair.tokens for pair in found))
+    return Outcome(kept=state.changed(pairs=found, query=replace(state.query, budget_tokens=left)))
+
+
+def _near_marked(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """Return the candidates with a mark on those in whose words others say nearly the same."""
+    groups = near_groups(tuple(compared_text(candidate) for candidate in candidates))
+    sizes = Counter(groups)
+    return tuple(
+        replace(candidate, reasons=(*candidate.reasons, NEAR)) if sizes[group] > 1 else candidate
+        for candidate, group in zip(candidates, groups, strict=True)
+    )
+
+
+def dedupe(
+    candidates: Sequence[Candidate], *, in_context: Mapping[str, DropReason]
+) -> Outcome[tuple[Candidate, ...]]:
+    """Drop what the context holds and copies within the pack.
+
+    Args:
+        candidates: best first; of two copies the first stays.
+        in_context: memory id -> why the session's context already holds it.
+    """
+    kept: list[Candidate] = []
+    drops: list[Drop] = []
+    seen_ids: set[str] = set()
+    # A copy of what the context holds need not come either, wherever in the list it stands.
+    holders = {
+        canonical_text(c.memory.content): c.memory.id for c in candidates if in_context.get(c.memory.id)
+    }
+    for candidate in candidates:
+        memory = candidate.memory
+        words = canonical_text(memory.content)
+        if memory.id in seen_ids:
+            why = DropReason(cause=DropCause.REPEATED)
+        elif known := in_context.get(memory.id):
+            why = known
+        elif words in holders:
+            why = DropReason(cause=DropCause.COPY, detail=holders[words])
+        else:
+            holders[words] = memory.id
+            kept.append(candidate)
+            why = None
+        seen_ids.add(memory.id)
+        if why is not None:
+            drops.append(Drop(memory_id=memory.id, why=why))
+    return Outcome(kept=tuple(kept), drops=tuple(drops))

@@ -24,11 +24,9 @@ from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.ports.store import MemoryFilter
 from tacit.reading.headline import MAX_CHARS, is_whole
 from tacit.recall.budget import leaders_first
-from tacit.recall.dedupe import dedupe
-from tacit.recall.guard import may_start
+from tacit.recall.guard import dedupe, may_start
 from tacit.recall.render import OTHER_TOPIC, headline, index_line, index_lines
-from tacit.recall.spaces.recent import freshness
-from tacit.recall.spaces.semantic import make_similarity_z
+from tacit.recall.spaces import freshness, make_similarity_z
 from tacit.recall.stage import START_SURFACES, Outcome, RecallState, Told, Tools
 from tacit.safety.trust import ENDED_STATUSES
 from tacit.text.stemming import content_words, porter_stem

@@ -24,16 +24,18 @@ from tacit.reading.entities import find_entities
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.match import shipped_match
 from tacit.reading.situation import asks_about_past, read_situation
-from tacit.recall.deliver import trace_of
-from tacit.recall.freshness import FreshnessProbe
-from tacit.recall.need import NeedModel
+from tacit.recall.guard import FreshnessProbe
 from tacit.recall.pipelines.start import StartPools
-from tacit.recall.render import renderer
-from tacit.recall.score.armed import ArmedWeights
-from tacit.recall.score.gate import Gate, shipped_gate
-from tacit.recall.score.prompt_transform import PromptTransform, load_prompt_transform
-from tacit.recall.stage import Context, Delivered, Kit, Preset, RecallState, Tools
-from tacit.recall.stage_log import StageLog
+from tacit.recall.render import renderer, trace_of
+from tacit.recall.score import (
+    ArmedWeights,
+    Gate,
+    NeedModel,
+    PromptTransform,
+    load_prompt_transform,
+    shipped_gate,
+)
+from tacit.recall.stage import Context, Delivered, Kit, Preset, RecallState, StageLog, Tools
 
 _LOG = logging.getLogger(__name__)
 CHARS_PER_TOKEN = 4

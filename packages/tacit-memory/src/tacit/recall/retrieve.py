@@ -1,30 +1,171 @@
-"""Stage 3: embed the query and ask the spaces under a deadline. In: a query. Out: one ranking per space. Never fuses.
+"""Stages 3 and 4: ask the spaces, make one order of their rankings, read what stands in the short list and measure it.
 
-The vector is made first. A remote model is waited for on the given executor, and given up early enough that the other
-spaces can still answer; a local one runs in turn: a thread of its own costs more than it saves. What missed the deadline is
-named.
+In: a query. Out: candidates with their evidence. A space or a model that fails or is late is named in the losses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
 from tacit.errors import ProviderError
-from tacit.model.evidence import CosineReference, Hit, Ranking
+from tacit.fitted import load_fitted, values_of
+from tacit.model.change_reason import ChangeCause
+from tacit.model.evidence import Candidate, CosineReference, Hit, Ranking, Shortlist
 from tacit.model.ids import newest_id_first
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
 from tacit.model.query import Query
-from tacit.model.trace import Loss
+from tacit.model.session import Armed
+from tacit.model.trace import Drop, Loss
 from tacit.ports.models import Embedder, Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore, SearchableStore
 from tacit.reading.unread import unread_language
-from tacit.recall.ended import rank_ended
-from tacit.recall.spaces import SPACES, SpaceQuery
-from tacit.recall.spaces.character import closeness
-from tacit.recall.stage import Outcome, RecallState, Tools
+from tacit.recall import spaces
+from tacit.recall.spaces import SPACES, SpaceQuery, closeness
+from tacit.recall.stage import LAST_SESSION, Outcome, RecallState, Tools
+from tacit.safety.trust import ENDED_STATUSES
 from tacit.text.stemming import leading_letters
+
+# Stage 4: order candidates over several rankings. One function, one paper, one test each. Orders; never gates.
+
+FUSE_WEIGHTS: Mapping[str, float] = {
+    "semantic": 1.0,
+    "lexical": 1.0,
+    "code": 0.5,
+    "entity": 0.7,
+    "intent": 1.2,
+    "error": 4.0,
+    "moment": 4.0,
+}
+"""Weights of the rankings in fusion; they order the short list and gate nothing."""
+
+BEST_PER_SPACE = 1
+"""So many of the best of each space are always scored."""
+KEPT_IN_CONTEXT = 4
+"""So many of those that the context holds are scored all the same: they may have changed since."""
+K = 60
+"""Of reciprocal rank fusion."""
+
+DEFAULT_WEIGHT = 0.2
+"""In the fitted order, of a space that the file does not name."""
+LOGGED = frozenset({"lexical", "code"})
+
+
+def reciprocal_rank(
+    rankings: Sequence[Ranking], weights: Mapping[str, float]
+) -> tuple[tuple[str, float], ...]:
+    """Reciprocal rank fusion: the sum of weight / (60 + rank), rank from 1. Source: Cormack, Clarke and Buettcher, SIGIR 2009.
+
+    A space without weight counts 1. Ties are broken by memory id.
+
+    Returns:
+        (memory id, fused score above 0), best first.
+    """
+    total: dict[str, float] = {}
+    for ranking in rankings:
+        weight = weights.get(ranking.space, 1.0)
+        for rank, hit in enumerate(ranking.hits, start=1):
+            total[hit.memory_id] = total.get(hit.memory_id, 0.0) + weight / (K + rank)
+    return tuple(sorted(total.items(), key=lambda item: (-item[1], newest_id_first(item[0]))))
+
+
+def rrf_equal(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
+    """Reciprocal rank fusion in which every ranking counts 1, as its authors have it."""
+    return reciprocal_rank(rankings, {})
+
+
+def rrf_weighted(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
+    """Reciprocal rank fusion with `FUSE_WEIGHTS`."""
+    return reciprocal_rank(rankings, FUSE_WEIGHTS)
+
+
+def fitted_order(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
+    """Order every memory that any ranking found as a logistic model weighed the rankings. Source: Gey, SIGIR 1994.
+
+        order = sum over rankings of weight x score;  BM25 scores count as ln(1 + score)
+
+    A memory that a ranking left out counts there as its last one did, or as 0 where the ranking found all there is to find (its
+    scores start at 0, and it names whatever has more). The weights (`fitted/fusion.json`) are those of ridge logistic regression on
+    judged pairs of three projects, each left out once: 20 memories that are not in the context yet then hold .62 to .66 of the needed
+    ones, as many as the gate itself puts there when it judges every memory of the store. Spaces that were not in the fit have weights
+    by hand.
+
+    Returns:
+        (memory id, order), best first; ties are broken by memory id.
+    """
+    fitted = shipped_fusion_weights()
+    total: dict[str, float] = {}
+    base = 0.0
+    for ranking in rankings:
+        if not ranking.hits:
+            continue
+        weight = fitted.get(ranking.space, DEFAULT_WEIGHT)
+        scores = {
+            hit.memory_id: weight
+            * (math.log1p(max(hit.score, 0.0)) if ranking.space in LOGGED else hit.score)
+            for hit in ranking.hits
+        }
+        left_out = min(scores.values()) if ranking.space == "semantic" else 0.0
+        base += left_out
+        for name, score in scores.items():
+            total[name] = total.get(name, 0.0) + score - left_out
+    return tuple(
+        sorted(
+            ((name, base + score) for name, score in total.items()),
+            key=lambda e: (-e[1], newest_id_first(e[0])),
+        )
+    )
+
+
+def shipped_fusion_weights() -> Mapping[str, float]:
+    """The weights that ship, by space."""
+    return load_fitted("fusion", dict[str, float], values_of)
+
+
+def truncate_fused(
+    fused: tuple[tuple[str, float], ...],
+    rankings: Sequence[Ranking],
+    size: int,
+    held: Collection[str] = (),
+) -> tuple[tuple[str, float], ...]:
+    """The first `size` in the fused order, with the best of every space among them.
+
+    A memory that one space alone finds, and finds best, must not be crowded out by many that two spaces find somehow. Those
+    that the context holds (`held`) take none of the `size` places from the others: the best `KEPT_IN_CONTEXT` of them come besides.
+    """
+    if held:
+        held_ids = frozenset(held)
+        again = [entry for entry in fused if entry[0] in held_ids][:KEPT_IN_CONTEXT]
+        short = truncate_fused(tuple(entry for entry in fused if entry[0] not in held_ids), rankings, size)
+        return tuple(sorted((*short, *again), key=lambda entry: (-entry[1], newest_id_first(entry[0]))))
+    heads = {hit.memory_id for ranking in rankings for hit in ranking.hits[:BEST_PER_SPACE]}
+    chosen = [entry for entry in fused if entry[0] in heads]
+    chosen += [entry for entry in fused if entry[0] not in heads]
+    return tuple(sorted(chosen[:size], key=lambda entry: (-entry[1], newest_id_first(entry[0]))))
+
+
+def fuse(state: RecallState) -> Outcome[RecallState]:
+    """One order over all rankings, cut to the short list."""
+    preset, rankings = state.preset, state.rankings
+    order = truncate_fused(
+        preset.fuse(rankings),
+        rankings,
+        preset.shortlist_at(state.query.surface),
+        held=state.context.window,
+    )
+    return Outcome(kept=state.changed(order=order))
+
+
+# Stage 3: embed the query and ask the spaces under a deadline. In: a query. Out: one ranking per space. Never fuses.
+#
+# The vector is made first. A remote model is waited for on the given executor, and given up early enough that the other
+# spaces can still answer; a local one runs in turn: a thread of its own costs more than it saves. What missed the deadline is
+# named.
 
 QUERY_CHARS = 480
 """About 100 tokens: a longer prompt costs more time to embed than it gains (feasibility, section 6)."""
@@ -229,3 +370,223 @@ def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) ->
         space="semantic",
         hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),
     )
+
+
+# From an order of ids to candidates with evidence. In: the fused order. Out: what every space says of each memory.
+#
+# Loads the short list and what the spaces need for it, then measures without I/O. Never orders; takes out only what whoever
+# asks may not see.
+
+Scores = tuple[tuple[str, float], ...]
+
+
+def load(tools: Tools, state: RecallState, *, armed_too: bool = False) -> Outcome[RecallState]:
+    """The memories of the short list with what the spaces read for them; `armed_too` = with those that a model in the pause named.
+
+    What whoever asks may not see is taken out here, so that no later stage, model or trace reads it.
+    """
+    query = state.query
+    ranked_ids = [memory_id for memory_id, _ in state.order]
+    armed = state.context.armed if armed_too else None
+    named_ids = (
+        *(state.judged or ()),
+        *(armed_memory.memory_id for armed_memory in (armed.memories if armed else ())),
+    )
+    further = dict.fromkeys((*state.recent, *filter(None, (state.last_session,)), *named_ids))
+    for name in state.spaces:
+        if reach := SPACES[name].reach:
+            further.update(dict.fromkeys(reach(tools.store, query, ranked_ids)))
+    order = (*state.order, *((memory_id, 0.0) for memory_id in further if memory_id not in ranked_ids))
+    unread = [memory_id for memory_id, _ in order if memory_id not in state.read]
+    memories = {m.id: m for m in tools.store.get(unread, scope=query.scope)} if unread else {}
+    memories |= {name: state.read[name] for name, _ in order if name in state.read}
+    drops: list[Drop] = []
+    for memory in tuple(memories.values()):
+        if hidden := state.hidden(memory):
+            drops.append(Drop(memory_id=memory.id, why=hidden))
+            del memories[memory.id]
+    order = tuple(entry for entry in order if entry[0] in memories)
+    shortlist = Shortlist(
+        memories=tuple(memories[memory_id] for memory_id, _ in order),
+        found=state.space_scores,
+        kinds=state.kinds,
+    )
+    unread = {
+        memory.id: language
+        for memory in shortlist.memories
+        if (language := unread_language(tools.embedder, memory.content))
+    }
+    losses: list[Loss] = []
+    for name in state.spaces:
+        if read := SPACES[name].read:
+            done = read(tools, query, shortlist, state.context.remaining_ms)
+            shortlist = done.kept
+            losses += done.losses
+    state = state.changed(
+        order=order, shortlist=shortlist, withheld=tuple(drops), unread_ids=frozenset(unread)
+    )
+    facts = _not_read(state, unread)
+    if armed is None:
+        return Outcome(kept=state, losses=tuple(losses), facts=facts)
+    holding = _still_armed(armed, memories)
+    fact = Note(
+        cause=NoteCause.ARMED,
+        detail=armed.model,
+        count=sum(chance > 0 for chance in holding.values()),
+        of=len(armed.memories),
+    )
+    return Outcome(kept=state.changed(armed=holding), losses=tuple(losses), facts=(*facts, fact))
+
+
+def _not_read(state: RecallState, unread: Mapping[str, str]) -> tuple[Note, ...]:
+    """Return notes on memories whose language the embedder does not read, except for the language of the query, which has its own note."""
+    counts = Counter(language for language in unread.values() if language != state.unread)
+    return tuple(
+        Note(cause=NoteCause.MEMORIES_NOT_READ, detail=language, count=count)
+        for language, count in sorted(counts.items())
+    )
+
+
+def _still_armed(armed: Armed, memories: Mapping[str, Memory]) -> dict[str, float]:
+    """The probability of each loaded memory that the model saw as it is now; 0 = it was not named."""
+    armed_by_id = {armed_memory.memory_id: armed_memory for armed_memory in armed.memories}
+    listed = frozenset(armed.listed)
+    holding: dict[str, float] = {}
+    for memory in memories.values():
+        armed_memory = armed_by_id.get(memory.id)
+        if armed_memory is not None:
+            if armed_memory.content_hash == memory.content_hash:
+                holding[memory.id] = armed_memory.probability
+        elif memory.id in listed and memory.updated_at_ms <= armed.at_ms:
+            holding[memory.id] = 0.0
+    return holding
+
+
+def measure(state: RecallState, *, weighed: Collection[str] = ()) -> Outcome[RecallState]:
+    """Candidates with the scores of every space, in the fused order; the spaces `weighed` were asked of every memory before."""
+    z, domain_similarity = spaces.standardize(state.rankings, state.reference)
+    shortlist = state.shortlist or Shortlist(memories=())
+    shortlist = _without_vectors_of(state.unread_ids, shortlist)
+    measured = measure_spaces(state.query, shortlist, spaces=state.spaces, kinds=state.kinds, weighed=weighed)
+    candidates = tuple(
+        Candidate(
+            memory=memory,
+            scores=measured[memory.id],
+            fused=fused,
+            similarity_z=None if state.unread or memory.id in state.unread_ids else z(memory.id),
+            reasons=(LAST_SESSION,) if memory.id == state.last_session else (),
+        )
+        for memory, (_, fused) in zip(shortlist.memories, state.order, strict=True)
+    )
+    return Outcome(kept=state.changed(found=candidates, domain_similarity=domain_similarity))
+
+
+def _without_vectors_of(unread_ids: Collection[str], shortlist: Shortlist) -> Shortlist:
+    """Return the short list without cosines of memories that the embedder does not read."""
+    cosines = shortlist.found.get("semantic", {})
+    if cosines.keys().isdisjoint(unread_ids):
+        return shortlist
+    read = {name: score for name, score in cosines.items() if name not in unread_ids}
+    return replace(shortlist, found={**shortlist.found, "semantic": read})
+
+
+def measure_spaces(
+    query: Query,
+    shortlist: Shortlist,
+    *,
+    spaces: Sequence[str],
+    kinds: KindRegistry,
+    weighed: Collection[str] = (),
+) -> dict[str, Scores]:
+    """Scores by memory id, in the spaces' fixed order; a space that says nothing of a memory is left out.
+
+    Those of `weighed` were asked of every memory before, and are not measured again.
+    """
+    shortlist = replace(shortlist, kinds=kinds)
+    scores_by_space = {
+        name: space.measure(query, shortlist)
+        if space.measure is not None and name not in weighed
+        else shortlist.found.get(name, {})
+        for name, space in SPACES.items()
+        if name in spaces
+    }
+    return {
+        memory.id: tuple(
+            (name, round(scores[memory.id], 4))
+            for name, scores in scores_by_space.items()
+            if memory.id in scores
+        )
+        for memory in shortlist.memories
+    }
+
+
+# Statements that hold no more, for a question about the past. In: a question, the store. Out: their cosines, and what replaced them.
+#
+# Ended memories are in no index, so that no other question can meet them. Where one asks for the past, those that share its words
+# and the newest ones are compared by the vectors that the store kept, and what a memory found replaced comes with it. What somebody
+# forgot, rejected or took back, and what faded, is not the past: it stays out. Never writes.
+
+MAX_BY_WORDS = 64
+"""Most ended memories that are found by their words."""
+MAX_NEWEST = 200
+"""So many that ended last are compared by meaning alone."""
+ENDED = MemoryFilter(statuses=ENDED_STATUSES, order="updated")
+NO_PAST = frozenset(
+    {
+        ChangeCause.FORGOTTEN,
+        ChangeCause.FORGOTTEN_BY_AGENT,
+        ChangeCause.NOT_USEFUL,
+        ChangeCause.DELETED_FROM_EXPORT,
+        ChangeCause.UNDONE,
+        ChangeCause.REJECTED,
+        ChangeCause.FADED,
+        ChangeCause.OVER_LIMIT,
+        ChangeCause.CONSOLIDATED,
+    }
+)
+"""Causes for which a memory was retired that say nothing about the time in which it held."""
+
+
+def rank_ended(tools: Tools, state: RecallState) -> Ranking:
+    """Semantic ranking of the ended memories that a question about the past may mean; those without a vector have 0."""
+    query, store = state.query, tools.store
+    ended = replace(ENDED, kinds=query.kinds)
+    by_words = store.find_memories(query.text, ended, scope=query.scope, limit=MAX_BY_WORDS)
+    newest = store.list_memories(ended, scope=query.scope, limit=MAX_NEWEST)
+    cosines = _cosines(tools, state, [memory.id for memory in newest])
+    nearest = sorted(cosines, key=lambda memory_id: (-cosines[memory_id], newest_id_first(memory_id)))[
+        :MAX_BY_WORDS
+    ]
+    ids = list(dict.fromkeys((*(hit.memory_id for hit in by_words), *nearest)))
+    cosines |= _cosines(tools, state, [memory_id for memory_id in ids if memory_id not in cosines])
+    ended_ids = [memory.id for memory in store.get(ids, scope=query.scope) if held_once(memory, query, store)]
+    hits = [Hit(memory_id=memory_id, score=cosines.get(memory_id, 0.0)) for memory_id in ended_ids]
+    return Ranking(
+        space="semantic",
+        hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),
+    )
+
+
+def find_replaced(pool: Sequence[Memory], query: Query, store: SearchableStore) -> tuple[Memory, ...]:
+    """The ended memories that those of `pool` replaced, in the order of their ids, without those of the pool."""
+    pool_ids = {memory.id for memory in pool}
+    edges = store.relations(sorted(pool_ids), scope=query.scope)
+    old = {e.target_id for e in edges if e.type == "updates" and e.source_id in pool_ids} - pool_ids
+    return tuple(m for m in store.get(sorted(old), scope=query.scope) if held_once(m, query, store))
+
+
+def held_once(memory: Memory, query: Query, store: SearchableStore) -> bool:
+    """Whether a memory has ended and tells of the past."""
+    if memory.status == "superseded":
+        return True
+    if memory.status != "retired":
+        return False
+    versions = store.recorded(scope=query.scope, limit=1, memory_id=memory.id)
+    return all(version.reason.cause not in NO_PAST for version in versions)
+
+
+def _cosines(tools: Tools, state: RecallState, ids: Sequence[str]) -> dict[str, float]:
+    if state.vector is None or not ids:
+        return {}
+    stored = tools.store.get_vectors(ids, scope=state.query.scope, identity=tools.embedder.identity)
+    return {memory_id: float(vector @ state.vector) for memory_id, vector in stored.items()}

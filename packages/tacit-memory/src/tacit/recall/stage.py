@@ -1,4 +1,4 @@
-"""What the steps of the read path share: their one signature, the state they hand on, and what a preset brings.
+"""What the steps of the read path share: their one signature, the state they hand on, the log of what they kept, and what a preset brings.
 
 A step is a function from a `RecallState` to an `Outcome` that holds the next one. Those that read a store, a model or a
 file are bound to their tools by the pipeline that lists them. All others are pure. Decides nothing.
@@ -9,30 +9,110 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate, CosineReference, Ranking, Shortlist
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory, Relation
-from tacit.model.note import Note
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Pack, PackItem, Pair, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import Armed, SessionState
 from tacit.model.signal import PromptSubmitted
-from tacit.model.trace import Decider, Drop, DropReason, Loss, SilenceReason
+from tacit.model.trace import Decider, Drop, DropReason, Loss, SilenceReason, StageRecord
 from tacit.ports.models import Embedder, Reranker, Vectors
 from tacit.ports.store import SearchableStore
-from tacit.recall.stage_log import StageLog
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import why_hidden
 
 if TYPE_CHECKING:
-    from tacit.recall.freshness import FreshnessProbe
+    from tacit.recall.guard import FreshnessProbe
     from tacit.recall.pipelines.start import StartPools
-    from tacit.recall.score.armed import ArmedWeights
-    from tacit.recall.score.gate import Gate
+    from tacit.recall.score import ArmedWeights, Gate
+
+
+def process_ms() -> float:
+    """Milliseconds of the clock that measures stages."""
+    return perf_counter() * 1000
+
+
+@dataclass(slots=True, kw_only=True)
+class StageLog:
+    """Collects the stages of one recall.
+
+    Attributes:
+        timer: monotonic milliseconds.
+        records: the stages so far.
+    """
+
+    timer: Callable[[], float] = process_ms
+    records: list[StageRecord] = field(default_factory=list[StageRecord])
+    _began_ms: float = field(init=False)
+    _since_ms: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._began_ms = self._since_ms = self.timer()
+
+    def note(
+        self,
+        stage: str,
+        *,
+        kept: Sequence[str] = (),
+        drops: Sequence[Drop] = (),
+        facts: Sequence[Note] = (),
+        losses: Sequence[Loss] = (),
+    ) -> None:
+        """End `stage`, or a further step of it: its time began where the one before ended."""
+        now_ms = self.timer()
+        record = StageRecord(
+            stage=stage,
+            took_ms=round(now_ms - self._since_ms, 3),
+            kept=tuple(kept),
+            drops=tuple(drops),
+            facts=tuple(facts),
+            losses=tuple(losses),
+        )
+        if self.records and self.records[-1].stage == stage:
+            record = _joined(self.records.pop(), record)
+        self.records.append(record)
+        self._since_ms = now_ms
+
+    def begin(self, surface: str, *, facts: Sequence[Note]) -> None:
+        """End the stages before the search, `signal` and `query`, where the caller has not done so."""
+        surface_note = Note(cause=NoteCause.SURFACE, detail=surface)
+        for stage, facts_of_stage in (("signal", (surface_note,)), ("query", facts)):
+            if not self.has(stage):
+                self.note(stage, facts=facts_of_stage)
+
+    def again(self) -> StageLog:
+        """A log for a further recall of the same signal: the same first stages, and the time from here on."""
+        log = StageLog(timer=self.timer, records=list(self.records))
+        log._began_ms -= sum(record.took_ms for record in self.records)
+        return log
+
+    def has(self, stage: str) -> bool:
+        """Whether `stage` has ended."""
+        return any(record.stage == stage for record in self.records)
+
+    def took_ms(self) -> float:
+        """Milliseconds from the arrival of the signal to the end of the last recorded stage."""
+        return round(self._since_ms - self._began_ms, 3)
+
+
+def _joined(first: StageRecord, second: StageRecord) -> StageRecord:
+    """Two steps of one stage as one record; what is kept is what the last step kept."""
+    return StageRecord(
+        stage=first.stage,
+        took_ms=round(first.took_ms + second.took_ms, 3),
+        kept=second.kept,
+        drops=(*first.drops, *second.drops),
+        facts=(*first.facts, *second.facts),
+        losses=(*first.losses, *second.losses),
+    )
+
 
 T = TypeVar("T")
 MOMENT = "its moment"

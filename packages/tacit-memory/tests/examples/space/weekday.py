@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from tacit.model.memory import Memory
 from tacit.model.query import Query
-from tacit.recall.spaces.space import Space, each
+from tacit.recall.spaces import Space, each
 
 
-def measure(query: Query, memory: Memory) -> float:
+def same_weekday(query: Query, memory: Memory) -> float:
     """Whether both moments fall on one weekday."""
     asked, made = (
         datetime.fromtimestamp(at_ms / 1000, tz=UTC).weekday()
@@ -18,12 +18,12 @@ def measure(query: Query, memory: Memory) -> float:
     return float(asked == made)
 
 
-SPACE = Space(
+WEEKDAY = Space(
     name="weekday",
     family="time",
     summary="same weekday",
     topic_weight=0.0,
     low=0.5,
     high=1.0,
-    measure=each(measure),
+    measure=each(same_weekday),
 )

@@ -14,7 +14,7 @@ from tacit.model.pack import Surface
 from tacit.model.trace import AskedWith
 from tacit.ports.store import MemoryFilter
 from tacit.presets import preset_of
-from tacit.recall.signal import is_off
+from tacit.recall.query import is_off
 
 RUNBOOK = {"label": "Runbook", "prefix": "RUN", "importance": 0.6}
 STEP = "Restart the billing queue with `make requeue` when invoices hang."

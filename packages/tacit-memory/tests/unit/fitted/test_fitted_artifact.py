@@ -20,12 +20,9 @@ from tacit.fitted.matrices import MatrixValues
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.providers.embedding.static_tokens import TokenAxes
 from tacit.reading.match import MatchValues
-from tacit.recall.need import NeedValues
 from tacit.recall.pipelines.subagent import WeightValues
-from tacit.recall.score.armed import ArmedWeights
-from tacit.recall.score.gate import GateValues
-from tacit.recall.score.prompt_transform import TransformValues
-from tacit.recall.spaces.space import SpaceThresholds
+from tacit.recall.score import ArmedWeights, GateValues, NeedValues, TransformValues
+from tacit.recall.spaces import SpaceThresholds
 
 SHIPPED: dict[str, Any] = {
     "armed": ArmedWeights,

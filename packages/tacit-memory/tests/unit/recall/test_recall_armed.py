@@ -27,7 +27,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import EstimateCounter
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.score.armed import ArmedWeights, fuse, judge_threshold, shipped_weights
+from tacit.recall.score import ArmedWeights, fuse, judge_threshold, shipped_weights
 from tacit.recall.stage import Context, JudgeAnswer, Tools
 from tacit.session.arming import still_armed
 

@@ -13,8 +13,7 @@ from tacit.config.settings import Thresholds
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Entity
 from tacit.model.pack import Surface
-from tacit.recall.freshness import MAX_BYTES, FreshnessProbe
-from tacit.recall.guard import admit
+from tacit.recall.guard import MAX_BYTES, FreshnessProbe, admit
 from tacit.recall.render import line_text
 
 SYMBOL = (Entity(kind="symbol", key="orderstore.save"),)

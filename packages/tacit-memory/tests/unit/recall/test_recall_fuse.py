@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.model.evidence import Hit, Ranking
-from tacit.recall.fuse import fitted_order, reciprocal_rank, rrf_equal, rrf_weighted
+from tacit.recall.retrieve import fitted_order, reciprocal_rank, rrf_equal, rrf_weighted
 
 
 def ranking(space: str, *hits: tuple[str, float]) -> Ranking:
@@ -51,7 +51,7 @@ def test_fusion_is_total_and_stable(fuse, lists):
 
 
 def test_the_best_of_one_space_survives_many_that_two_spaces_find():
-    from tacit.recall.fuse import truncate_fused
+    from tacit.recall.retrieve import truncate_fused
 
     crowd = [(f"m{n:02}", 1.0 - n / 100) for n in range(30)]
     rankings = [ranking("semantic", ("only", 1.0), *crowd), ranking("intent", *crowd)]
@@ -78,7 +78,7 @@ def test_fitted_order_by_hand():
 
 
 def test_what_the_context_holds_takes_no_place_from_others():
-    from tacit.recall.fuse import KEPT_IN_CONTEXT, truncate_fused
+    from tacit.recall.retrieve import KEPT_IN_CONTEXT, truncate_fused
 
     fused = tuple((f"m{n:02}", 1.0 - n / 100) for n in range(40))
     held = {f"m{n:02}" for n in range(20)}

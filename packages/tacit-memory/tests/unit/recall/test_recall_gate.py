@@ -17,7 +17,7 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
-from tacit.recall.score.gate import (
+from tacit.recall.score import (
     EVIDENCE,
     FITTED_STORE_SIZE,
     LEAST_SHARE,

@@ -10,7 +10,7 @@ from tacit.fitted import Origin, decode_artifact, encode_artifact
 from tacit.fitted.matrices import Int8Matrix
 from tacit.model.evidence import Hit, Ranking
 from tacit.ports.models import EmbedderIdentity
-from tacit.recall.score.prompt_transform import (
+from tacit.recall.score import (
     REMOVED_SHARE,
     TURN_SHARE,
     PromptTransform,
@@ -19,7 +19,7 @@ from tacit.recall.score.prompt_transform import (
     transform_artifact,
     transform_from,
 )
-from tacit.recall.spaces.semantic import domain_similarity_z
+from tacit.recall.spaces import domain_similarity_z
 
 ORIGIN = Origin(embedder="e@1/2", details={"prompts": 2})
 CENTERED = PromptTransform(

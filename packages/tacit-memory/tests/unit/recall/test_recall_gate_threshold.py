@@ -6,7 +6,7 @@ import pytest
 
 from tacit.config.levels import shipped_levels
 from tacit.model.pack import Surface
-from tacit.recall.score.gate import shipped_gate
+from tacit.recall.score import shipped_gate
 
 
 def test_balanced_has_the_threshold_that_the_gate_was_fitted_with() -> None:

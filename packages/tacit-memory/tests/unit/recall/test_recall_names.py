@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from samples import candidate, query
 from tacit.model.evidence import Hit, Ranking
-from tacit.recall.score.floors import shared_names
+from tacit.recall.score import shared_names
 
 TICKET = "Ticket QX9040 asks for idempotency keys in the payment worker."
 PROMPT = "Is QX9040 done?"

@@ -14,13 +14,13 @@ from tacit.errors import InvalidInput
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Validity
 from tacit.model.trigger import Trigger
-from tacit.recall.need import (
-    EVIDENCE,
+from tacit.recall.score import (
+    NEED_EVIDENCE,
     Linear,
     NeedModel,
-    evidence_of,
     from_rule_file,
     need_artifact,
+    need_evidence_of,
     need_from,
     order_by_need,
     shipped_need,
@@ -39,9 +39,9 @@ def memory(name: str, content: str, *, kind: str = "preference", **values: Any) 
 def flat(**weights: float) -> NeedModel:
     linear = Linear(
         bias=0.0,
-        weights=tuple(weights.get(name, 0.0) for name in EVIDENCE),
-        means=(0.0,) * len(EVIDENCE),
-        scales=(1.0,) * len(EVIDENCE),
+        weights=tuple(weights.get(name, 0.0) for name in NEED_EVIDENCE),
+        means=(0.0,) * len(NEED_EVIDENCE),
+        scales=(1.0,) * len(NEED_EVIDENCE),
     )
     return NeedModel(given=linear, local=linear)
 
@@ -56,13 +56,13 @@ def test_evidence_by_hand() -> None:
     )
     two = memory("b", "The test database", at_ms=NOW + 1, trigger=Trigger(always=True))
     three = memory("c", "Never push", at_ms=NOW + 1)
-    found = evidence_of([one, two, three])
+    found = need_evidence_of([one, two, three])
     # `test` stands in two statements, `cli` in none; one is older than the two others; 9 characters.
     expected = (0.5, math.log(3), 0.0, -math.log(6 + 9 / 4), 0.0, -2.0, -1.0)
     assert found[0] == pytest.approx(expected)
     assert found[1] == pytest.approx((1.0, math.log(2), 1 / 3, -math.log(6 + 17 / 4), 1.0, 0.0, 0.0))
-    assert found.shape == (3, len(EVIDENCE))
-    assert evidence_of([]).shape == (0, len(EVIDENCE))
+    assert found.shape == (3, len(NEED_EVIDENCE))
+    assert need_evidence_of([]).shape == (0, len(NEED_EVIDENCE))
 
 
 def test_an_object_of_several_words_must_stand_there_in_full() -> None:
@@ -72,7 +72,7 @@ def test_an_object_of_several_words_must_stand_there_in_full() -> None:
         memory("b", "Start the session"),
         memory("c", "Clone the repo"),
     ]
-    assert evidence_of(pool)[0][EVIDENCE.index("known")] == pytest.approx(math.log(2))
+    assert need_evidence_of(pool)[0][NEED_EVIDENCE.index("known")] == pytest.approx(math.log(2))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_of_equal_needs_the_newest_comes_first() -> None:
 def test_what_ships_prefers_broad_known_short_and_recent() -> None:
     model = shipped_need()
     for linear in (model.given, model.local):
-        weights = dict(zip(EVIDENCE, linear.weights, strict=True))
+        weights = dict(zip(NEED_EVIDENCE, linear.weights, strict=True))
         assert max(weights, key=lambda name: weights[name]) == "breadth"
         assert all(weights[name] > 0 for name in ("known", "recent", "short", "learned"))
     assert all((model.origin.projects, model.origin.made_by, model.origin.date))

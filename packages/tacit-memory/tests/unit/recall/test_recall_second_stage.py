@@ -9,7 +9,7 @@ from tacit.app.reasons import loss_text, reason_text
 from tacit.errors import ProviderError
 from tacit.model.evidence import PINNED
 from tacit.model.trace import Loss
-from tacit.recall.second_stage import CANDIDATES, rerank
+from tacit.recall.guard import CANDIDATES, rerank
 from tacit.text.tokens import WORD
 
 

@@ -27,13 +27,10 @@ from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, SilenceCause
 from tacit.presets import preset_of
 from tacit.recall.budget import Allowance, diversified, pack
-from tacit.recall.dedupe import dedupe
-from tacit.recall.deliver import cut
-from tacit.recall.guard import admit
-from tacit.recall.render import line_text, render_block
-from tacit.recall.signal import surface_for
-from tacit.recall.spaces.character import closeness
-from tacit.recall.spaces.recent import freshness
+from tacit.recall.guard import admit, dedupe
+from tacit.recall.query import surface_for
+from tacit.recall.render import cut, line_text, render_block
+from tacit.recall.spaces import closeness, freshness
 
 KINDS = KindRegistry()
 KEY = SessionKey(host="claude-code", session_id="s1")

@@ -6,7 +6,7 @@ from tacit.providers.embedding.cache import CachedEmbedder
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.embedding.minilm import MiniLM
 from tacit.reading.unread import languages_read, unread_language
-from tacit.recall.score.gate import expected_cosine
+from tacit.recall.score import expected_cosine
 
 
 def test_the_shipped_model_reads_english_also_behind_a_cache() -> None:

@@ -10,7 +10,7 @@ import pytest
 from samples import memory_named
 from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL
-from tacit.recall.score.usage import (
+from tacit.recall.score import (
     GREATEST_FACTOR,
     LEAST_FACTOR,
     PRIOR_USES,

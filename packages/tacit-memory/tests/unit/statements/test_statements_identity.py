@@ -19,7 +19,7 @@ from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
-from tacit.recall.dedupe import dedupe
+from tacit.recall.guard import dedupe
 from tacit.safety.redact import Redactor
 from tacit.statements.same import same_statement
 

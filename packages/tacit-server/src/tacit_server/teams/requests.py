@@ -39,7 +39,7 @@ from tacit.model.shared import (
     organization_of,
 )
 from tacit.reading.memory_vectors import memory_vectors
-from tacit.recall.fuse import rrf_equal
+from tacit.recall.retrieve import rrf_equal
 from tacit.safety.danger import danger_from_others
 from tacit.session.projects import project_id
 from tacit.statements.same import canonical_text, same_statement

@@ -13,8 +13,8 @@ from tacit.model.pack import Surface
 from tacit.model.session import Exposure, PendingFailure, SessionKey, SessionState
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import Store, TraceFilter
-from tacit.recall.deliver import TRACED_CHARS
 from tacit.recall.finished import in_shadow
+from tacit.recall.render import TRACED_CHARS
 from tacit.state.registry import USAGE
 
 TRACES_OF_A_SESSION = 500

@@ -15,7 +15,7 @@ from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.recall.fuse import reciprocal_rank
+from tacit.recall.retrieve import reciprocal_rank
 
 MAX_HITS = 200
 """Most memories that one search finds."""

@@ -37,12 +37,10 @@ from tacit.ports.store import ProjectRecord
 from tacit.presets import preset_of
 from tacit.reading.entities import find_entities
 from tacit.reading.languages import check_language
-from tacit.recall.deliver import traced
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import task_of, with_situation
-from tacit.recall.render import ID_TOKENS, renderer
-from tacit.recall.stage import Context, Delivered, Preset
-from tacit.recall.stage_log import StageLog
+from tacit.recall.render import ID_TOKENS, renderer, traced
+from tacit.recall.stage import Context, Delivered, Preset, StageLog
 from tacit.session import ledger
 from tacit.session.answer_priority import wait_for_pending_answers
 

@@ -33,7 +33,7 @@ from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, Reme
 from tacit.presets import preset_of
 from tacit.recall.finished import find_absence, numbers_of
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.signal import surface_for
+from tacit.recall.query import surface_for
 from tacit.recall.stage import Context, Outcome, RecallState
 from tacit.session import ledger
 

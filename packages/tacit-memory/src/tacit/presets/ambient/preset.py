@@ -18,13 +18,12 @@ from tacit.model.pack import Pack, Surface
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.budget import pack_candidates
-from tacit.recall.fuse import rrf_equal
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import BY_NEED, start
 from tacit.recall.render import frame_text, side_by_side, source_of
-from tacit.recall.score import judge_each
-from tacit.recall.score.floors import CosineFloor, find_shared_names, reach_cosine
+from tacit.recall.retrieve import rrf_equal
+from tacit.recall.score import CosineFloor, find_shared_names, judge_each, reach_cosine
 from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, Steps, Tools
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import why_not_on

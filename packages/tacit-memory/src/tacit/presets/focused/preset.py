@@ -5,7 +5,6 @@ from __future__ import annotations
 from tacit.config.settings import RecallSettings
 from tacit.model.pack import Surface
 from tacit.recall.budget import AS_RANKED
-from tacit.recall.fuse import fitted_order
 from tacit.recall.pipelines.action import action
 from tacit.recall.pipelines.failure import failure
 from tacit.recall.pipelines.on_demand import on_demand
@@ -13,6 +12,7 @@ from tacit.recall.pipelines.prompt import prompt
 from tacit.recall.pipelines.start import BY_NEED, start
 from tacit.recall.pipelines.subagent import subagent
 from tacit.recall.render import answer_line, frame_text, line_text, render_answer, render_block
+from tacit.recall.retrieve import fitted_order
 from tacit.recall.stage import Layout, Preset
 
 ACTION_SPACES = ("lexical", "entity", "recent", "intent")

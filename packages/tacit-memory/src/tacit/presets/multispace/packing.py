@@ -18,7 +18,7 @@ from tacit.presets.multispace.divergence import divergences
 from tacit.presets.multispace.render import alert_text, badge_text
 from tacit.presets.multispace.score import CLUSTER_AGREEMENT, priority, weighted_agreement
 from tacit.reading.digest_lines import finished, focus_of, lines_of
-from tacit.recall.category_budget import (
+from tacit.recall.budget import (
     Costs,
     Entry,
     Filling,

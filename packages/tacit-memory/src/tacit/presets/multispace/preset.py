@@ -16,10 +16,10 @@ from tacit.presets.multispace.render import (
     nothing_text,
 )
 from tacit.presets.multispace.score import multispace_relevance
-from tacit.recall.fuse import rrf_weighted
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import BY_NEED, start
+from tacit.recall.retrieve import rrf_weighted
 from tacit.recall.score import judge_each
 from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState
 

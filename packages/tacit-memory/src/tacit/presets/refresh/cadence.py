@@ -32,8 +32,7 @@ from tacit.presets.refresh.preset import (
 )
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.render import cleaned
-from tacit.recall.stage import Context, Delivered
-from tacit.recall.stage_log import StageLog
+from tacit.recall.stage import Context, Delivered, StageLog
 from tacit.session import ledger
 
 _LOG = logging.getLogger(__name__)

@@ -19,8 +19,6 @@ from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.recall.fuse import fitted_order
-from tacit.recall.need import order_by_need, shipped_need
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import start
@@ -34,8 +32,15 @@ from tacit.recall.render import (
     render_block,
     side_by_side,
 )
-from tacit.recall.score import judge_each
-from tacit.recall.score.floors import CosineFloor, find_shared_names, reach_cosine
+from tacit.recall.retrieve import fitted_order
+from tacit.recall.score import (
+    CosineFloor,
+    find_shared_names,
+    judge_each,
+    order_by_need,
+    reach_cosine,
+    shipped_need,
+)
 from tacit.recall.stage import (
     Kit,
     Layout,

@@ -34,16 +34,15 @@ from tacit.model.scope import Scope, ScopeFilter, ScopeKind
 from tacit.model.sections import Sections
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.reading.digest_lines import finished, lines_of
-from tacit.recall.category_budget import Costs, Entry, Filling, memory_costs, pack_strict, packed
-from tacit.recall.fuse import fitted_order
+from tacit.recall.budget import Costs, Entry, Filling, memory_costs, pack_strict, packed
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import start
 from tacit.recall.query import task_of
 from tacit.recall.render import dated_source, frame_text, needed_source, side_by_side
+from tacit.recall.retrieve import fitted_order
 from tacit.recall.score import judge_each
-from tacit.recall.spaces import SPACES
-from tacit.recall.spaces.recent import freshness
+from tacit.recall.spaces import SPACES, freshness
 from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, StartPoolDesign
 from tacit.safety.escape import escape_text
 

@@ -41,13 +41,12 @@ from tacit.presets.typed.score import (
 )
 from tacit.presets.typed.settings import TypedSettings
 from tacit.reading.sentences import shorten_at_sentence, split_sentences
-from tacit.recall.fuse import rrf_weighted
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import start
 from tacit.recall.render import frame_text, side_by_side, source_of
-from tacit.recall.score import judge_each
-from tacit.recall.score.floors import similarity_of
+from tacit.recall.retrieve import rrf_weighted
+from tacit.recall.score import judge_each, similarity_of
 from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, StartPoolDesign
 from tacit.safety.escape import escape_text
 

@@ -23,7 +23,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.presets.typed.settings import TypedSettings
 from tacit.reading.terms import find_paths
-from tacit.recall.score.floors import similarity_of
+from tacit.recall.score import similarity_of
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import LATIN_WORD
 

@@ -10,14 +10,10 @@ from functools import partial
 
 from tacit.model.pack import Surface
 from tacit.recall.budget import budget
-from tacit.recall.dedupe import drop_known, find_pairs
-from tacit.recall.deliver import deliver, render
-from tacit.recall.fuse import fuse
-from tacit.recall.guard import guard
+from tacit.recall.guard import drop_known, find_pairs, guard, read_again
 from tacit.recall.index import index
-from tacit.recall.measure import load, measure
-from tacit.recall.retrieve import ask, embed, find_nothing
-from tacit.recall.second_stage import read_again
+from tacit.recall.render import deliver, render
+from tacit.recall.retrieve import ask, embed, find_nothing, fuse, load, measure
 from tacit.recall.stage import START_SURFACES, Kit, Pipeline, RecallState, Step, Steps
 
 INDEXED = (*START_SURFACES, Surface.PROMPT, Surface.SUBAGENT)

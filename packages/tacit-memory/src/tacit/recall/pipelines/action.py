@@ -38,11 +38,9 @@ from tacit.reading.moments.moment import Moment
 from tacit.reading.moments.places import named_places, touches
 from tacit.reading.moments.rules import read_moments
 from tacit.reading.trigger_fit import UNSPECIFIC_ACTIONS, CallMatcher, TriggerFit
-from tacit.recall.fuse import fuse
 from tacit.recall.guard import guard
-from tacit.recall.measure import load, measure
 from tacit.recall.pipelines import hand_over, second_stage
-from tacit.recall.retrieve import ask, embed
+from tacit.recall.retrieve import ask, embed, fuse, load, measure
 from tacit.recall.score import judged, with_armed
 from tacit.recall.stage import MOMENT, Judgment, Kit, Outcome, Pipeline, RecallState
 from tacit.text.lazy_regex import lazy_regex

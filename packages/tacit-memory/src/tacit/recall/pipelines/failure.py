@@ -31,11 +31,9 @@ from tacit.model.kinds import DIGEST
 from tacit.model.query import Query
 from tacit.reading.commands import PROGRAMS, split_commands
 from tacit.reading.terms import FILE_END
-from tacit.recall.fuse import fuse
 from tacit.recall.guard import guard
-from tacit.recall.measure import load, measure
 from tacit.recall.pipelines import hand_over, second_stage
-from tacit.recall.retrieve import ask, embed
+from tacit.recall.retrieve import ask, embed, fuse, load, measure
 from tacit.recall.score import judged, with_armed
 from tacit.recall.stage import Judgment, Kit, Outcome, Pipeline, RecallState
 from tacit.text.lazy_regex import lazy_regex

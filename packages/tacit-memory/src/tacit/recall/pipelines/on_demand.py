@@ -42,21 +42,28 @@ from tacit.model.trace import Drop, DropCause, DropReason, Loss
 from tacit.ports.models import Embedder
 from tacit.ports.store import SearchableStore
 from tacit.reading.unread import unread_language
-from tacit.recall.ended import find_replaced
-from tacit.recall.fuse import truncate_fused
+from tacit.recall import spaces
 from tacit.recall.guard import guard
-from tacit.recall.measure import load, measure
 from tacit.recall.pipelines import hand_over, second_stage
-from tacit.recall.retrieve import ask, by_leading_letters, embed, embed_query, rank_waiting_and_ended
-from tacit.recall.spaces import late
-from tacit.recall.spaces.character import closest_topics
-from tacit.recall.spaces.late import token_matches_of
-from tacit.recall.spaces.sequence import (
+from tacit.recall.retrieve import (
+    ask,
+    by_leading_letters,
+    embed,
+    embed_query,
+    find_replaced,
+    load,
+    measure,
+    rank_waiting_and_ended,
+    truncate_fused,
+)
+from tacit.recall.spaces import (
     NEIGHBOR_DECAY,
     TurnNeighbors,
     add_neighbor_scores,
+    closest_topics,
     find_turn_neighbors,
     session_position,
+    token_matches_of,
 )
 from tacit.recall.stage import Kit, Outcome, Pipeline, RecallState, Step, Steps, Tools
 from tacit.text.natural_language import WITHOUT_BLANKS, natural_language_of
@@ -514,16 +521,16 @@ def _late(
     if asked_words.heading:
         texts = [memory.content.lstrip().split("\n", 1)[0][:HEADING_CHARS] for memory in memories]
     else:
-        texts = [memory.content[: late.MAX_CHARS] for memory in memories]
+        texts = [memory.content[: spaces.MAX_CHARS] for memory in memories]
     lengths = np.cumsum([len(text) for text in texts])
     count = max(1, int(np.searchsorted(lengths, MATCHED_CHARS, side="right")))
-    question = asked_words.heading or asked_words.text[: late.MAX_CHARS]
+    question = asked_words.heading or asked_words.text[: spaces.MAX_CHARS]
     token_scores = matches(question, texts[:count])
     if not token_scores.shape[1]:
         return []
     own = np.zeros((len(texts), token_scores.shape[1]), np.float32)
     own[:count] = token_scores
-    return [late.idf_weighted_mean(add_neighbor_scores(own, near), own)]
+    return [spaces.idf_weighted_mean(add_neighbor_scores(own, near), own)]
 
 
 def _share(values: Scores, *, floor: float | None = None) -> Scores:

@@ -11,15 +11,19 @@ from functools import partial
 
 from tacit.model.evidence import Candidate
 from tacit.recall.ask_model import ask_judge
-from tacit.recall.fuse import fuse
 from tacit.recall.guard import guard
-from tacit.recall.measure import load, measure
 from tacit.recall.pipelines import hand_over, nothing, second_stage
-from tacit.recall.retrieve import ask, embed
-from tacit.recall.score import judged, with_armed
-from tacit.recall.score.armed import ArmedWeights, judge_threshold
-from tacit.recall.score.gate import Gate, cover
-from tacit.recall.score.usage import use_rates, with_usage
+from tacit.recall.retrieve import ask, embed, fuse, load, measure
+from tacit.recall.score import (
+    ArmedWeights,
+    Gate,
+    cover,
+    judge_threshold,
+    judged,
+    use_rates,
+    with_armed,
+    with_usage,
+)
 from tacit.recall.stage import Kit, Outcome, Pipeline, RecallState
 
 NAMED = "named by the model"

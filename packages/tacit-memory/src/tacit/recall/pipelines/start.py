@@ -25,11 +25,10 @@ from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.budget import pack_start
-from tacit.recall.dedupe import dedupe
-from tacit.recall.guard import guard
-from tacit.recall.need import NeedModel, order_by_need, shipped_need
+from tacit.recall.guard import dedupe, guard
 from tacit.recall.pipelines import hand_over
-from tacit.recall.spaces.recent import freshness
+from tacit.recall.score import NeedModel, order_by_need, shipped_need
+from tacit.recall.spaces import freshness
 from tacit.recall.stage import (
     Kit,
     Outcome,

@@ -15,9 +15,9 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, Relation, TrustTier
 from tacit.model.pack import Surface
 from tacit.presets.multispace.score import weighted_agreement
-from tacit.recall.measure import measure_spaces
-from tacit.recall.spaces import SPACES, causal, expanded, graph, late, periodic, sequence
-from tacit.recall.spaces.late import token_matches_of
+from tacit.recall import spaces
+from tacit.recall.retrieve import measure_spaces
+from tacit.recall.spaces import SPACES, token_matches_of
 from tacit.text.stemming import stem_list, stems
 
 HOUR_MS = 3_600_000
@@ -38,33 +38,33 @@ def test_there_are_thirteen_with_the_topic_weights_of_the_spec():
 class TestPeriodic:
     def test_by_hand(self):
         """A week apart: both kernels at their peak. A day apart: half of 1 and half of exp(4 (cos(2 pi / 7) - 1))."""
-        assert periodic.rhythm(7 * DAY_MS) == pytest.approx(1.0)
-        assert periodic.rhythm(DAY_MS) == pytest.approx(
+        assert spaces.rhythm(7 * DAY_MS) == pytest.approx(1.0)
+        assert spaces.rhythm(DAY_MS) == pytest.approx(
             0.5 + 0.5 * math.exp(4 * (math.cos(2 * math.pi / 7) - 1))
         )
-        assert periodic.rhythm(int(3.5 * DAY_MS)) == pytest.approx(math.exp(-8))
+        assert spaces.rhythm(int(3.5 * DAY_MS)) == pytest.approx(math.exp(-8))
 
     def test_what_was_just_made_shows_no_rhythm(self):
-        assert periodic.rhythm(2 * HOUR_MS) == 0.0
+        assert spaces.rhythm(2 * HOUR_MS) == 0.0
 
     def test_the_same_hour_of_another_day_reaches_the_mark_and_the_opposite_hour_does_not(self):
-        assert periodic.measure(query(at_ms=NOW_MS + DAY_MS), memory()) >= periodic.HIGH
-        assert periodic.measure(query(at_ms=NOW_MS + DAY_MS + 12 * HOUR_MS), memory()) < periodic.HIGH
+        assert spaces.rhythm_of(query(at_ms=NOW_MS + DAY_MS), memory()) >= spaces.PERIODIC.high
+        assert spaces.rhythm_of(query(at_ms=NOW_MS + DAY_MS + 12 * HOUR_MS), memory()) < spaces.PERIODIC.high
 
 
 class TestSequence:
     def test_turns_and_sessions_apart_by_hand(self):
         """Two turns halve; one session is eight turns: 2 ** -4."""
         order = {"plain/a": 0, "plain/b": 1}
-        assert sequence.closeness(("plain/a", 3), ("plain/a", 5), sessions=order) == 0.5
-        assert sequence.closeness(("plain/a", 3), ("plain/b", 1), sessions=order) == 2**-4
-        assert sequence.closeness(("plain/a", 3), ("plain/z", 1), sessions=order) == 0.0
+        assert spaces.session_closeness(("plain/a", 3), ("plain/a", 5), sessions=order) == 0.5
+        assert spaces.session_closeness(("plain/a", 3), ("plain/b", 1), sessions=order) == 2**-4
+        assert spaces.session_closeness(("plain/a", 3), ("plain/z", 1), sessions=order) == 0.0
 
     def test_a_prompt_is_near_to_what_was_said_a_moment_ago(self):
         short = Shortlist(
             memories=(said("m1", "s2", 4), said("m2", "s1", 9, at_ms=NOW_MS - DAY_MS), memory(id="m3"))
         )
-        near = sequence.measure(query(session="plain/s2", turn=6), short)
+        near = spaces.nearness_in_session(query(session="plain/s2", turn=6), short)
         assert near == {"m1": 0.5, "m2": 2**-4}
 
     def test_on_demand_a_hit_lights_up_what_was_said_around_it(self):
@@ -73,7 +73,9 @@ class TestSequence:
             memories=(said("m1", "s", 4), said("m2", "s", 5), said("m3", "other", 5)),
             found={"lexical": {"m1": 6.0}, "semantic": {"m1": 0.5}},
         )
-        assert sequence.measure(query(surface=Surface.ON_DEMAND), short) == pytest.approx({"m2": 2**-0.5})
+        assert spaces.nearness_in_session(query(surface=Surface.ON_DEMAND), short) == pytest.approx(
+            {"m2": 2**-0.5}
+        )
 
 
 class TestCausal:
@@ -87,39 +89,39 @@ class TestCausal:
         ],
     )
     def test_finds_the_symptom_side(self, content, symptom):
-        assert causal.symptom_of(content, explains=True) == stems(symptom)
+        assert spaces.symptom_of(content, explains=True) == stems(symptom)
 
     def test_a_symptom_asks_for_its_fix_and_the_fix_does_not_ask_for_the_symptom(self):
         """Three of the symptom's four stems are in the query; a query like the fix shows none."""
         known = memory("The upload queue hangs forever because the worker lost its lease", kind="fact")
         asked = query("why is the upload queue stuck? it hangs")
-        assert causal.measure(asked, known) == pytest.approx(3 / 4)
-        assert causal.measure(query("why did the worker lose its lease"), known) == 0.0
+        assert spaces.causal_overlap(asked, known) == pytest.approx(3 / 4)
+        assert spaces.causal_overlap(query("why did the worker lose its lease"), known) == 0.0
 
     def test_a_query_without_direction_is_not_measured(self):
         known = memory("The upload queue hangs forever because the worker lost its lease", kind="fact")
-        assert causal.measure(query("show the upload queue"), known) == 0.0
+        assert spaces.causal_overlap(query("show the upload queue"), known) == 0.0
 
     def test_a_query_without_direction_has_to_hold_three_stems_of_the_symptom(self):
         known = memory("The upload queue hangs forever because the worker lost its lease", kind="fact")
-        assert causal.measure(query("the upload queue sits there forever"), known) == 0.75
+        assert spaces.causal_overlap(query("the upload queue sits there forever"), known) == 0.75
 
     @pytest.mark.parametrize("verb", ["cause", "causes"])
     def test_a_symptom_ends_at_the_sentence_not_at_a_dot_inside_a_name(self, verb):
         known = memory(
             f"Stale mocks {verb} 'log.cli is not a function'. Import the logger first.", kind="fact"
         )
-        assert causal.measure(query("the tests fail with 'log.cli is not a function'"), known) == 1.0
+        assert spaces.causal_overlap(query("the tests fail with 'log.cli is not a function'"), known) == 1.0
 
     def test_the_same_signature_is_certain(self):
         known = memory("x", error_signature="go | boom")
-        assert causal.measure(query(error_signature="go | boom"), known) == 1.0
+        assert spaces.causal_overlap(query(error_signature="go | boom"), known) == 1.0
 
 
 class TestGraph:
     def test_flow_by_hand(self):
         """Two nodes, one edge, all seed on the first: r0 = 1/2 + r1/2, r1 = r0/2, so r0 = 2/3 and r1 = 1/3."""
-        inflow = graph.personalized_pagerank(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 0.0]))
+        inflow = spaces.personalized_pagerank(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 0.0]))
         assert inflow == pytest.approx([1 / 6, 1 / 3], abs=1e-5)
 
     def test_a_neighbour_of_a_hit_scores_and_a_stranger_does_not(self):
@@ -128,7 +130,7 @@ class TestGraph:
             found={"lexical": {"m1": 3.0}},
             relations=(Relation(source_id="m1", target_id="m2", type="caused_by"),),
         )
-        scores = graph.measure(query(), short)
+        scores = spaces.nearness_in_graph(query(), short)
         assert scores["m2"] == 1.0
         assert scores["m1"] == pytest.approx(0.5, abs=1e-4)
         assert "m3" not in scores
@@ -148,7 +150,7 @@ class TestGraph:
                 ),
             ),
         )
-        scores = graph.measure(query(), short)
+        scores = spaces.nearness_in_graph(query(), short)
         assert max(scores, key=scores.__getitem__) == "near"
 
     @pytest.mark.parametrize(
@@ -159,7 +161,7 @@ class TestGraph:
     def test_what_leads_nowhere(self, found, relation):
         relations = (Relation(source_id="m1", target_id="m2", type=relation),)
         short = Shortlist(memories=(memory(id="m1"), memory(id="m2")), found=found, relations=relations)
-        assert graph.measure(query(), short) == {}
+        assert spaces.nearness_in_graph(query(), short) == {}
 
     def test_related_memories_that_nothing_else_found_join_the_strongest_first(self):
         """Weights: d 1.0 x 1.0, c 1.0 x 0.5, e 0.4 x 0.5; b is known, f is reached over a contradiction alone."""
@@ -171,9 +173,9 @@ class TestGraph:
             Relation(source_id="a", target_id="f", type="contradicts"),
             Relation(source_id="x", target_id="y", type="related_to"),
         ]
-        assert graph.beyond(["a", "b"], relations) == ("d", "c", "e")
+        assert spaces.beyond(["a", "b"], relations) == ("d", "c", "e")
         many = [Relation(source_id="a", target_id=f"m{n:02}", type="related_to") for n in range(40)]
-        assert len(graph.beyond(["a"], many)) == graph.MOST_BEYOND
+        assert len(spaces.beyond(["a"], many)) == spaces.MOST_BEYOND
 
 
 class TestLate:
@@ -182,11 +184,11 @@ class TestLate:
         best = np.array([[1, 1], [1, 0.5]], np.float32)
         short = Shortlist(memories=(memory(id="m1"), memory(id="m2")), token_matches=lambda *_: best)
         common, rare = math.log(1.2), math.log(2)
-        scores = late.measure(query("ask"), short)
+        scores = spaces.token_agreement(query("ask"), short)
         assert scores == pytest.approx({"m1": 1.0, "m2": (common + 0.5 * rare) / (common + rare)})
 
     def test_without_token_matches_it_says_nothing(self):
-        assert late.measure(query("ask"), Shortlist(memories=(memory(),))) == {}
+        assert spaces.token_agreement(query("ask"), Shortlist(memories=(memory(),))) == {}
 
 
 class TestNeighbours:
@@ -194,22 +196,20 @@ class TestNeighbours:
         """Turn 2 gets 0.7 of turn 1's first part and keeps its own second; turn 3 gets 0.49 and 0.7; others nothing."""
         places = [("s", 1), ("s", 2), ("s", 3), ("t", 2), None]
         parts = np.array([[1, 0], [0, 1], [0, 0], [0, 0], [0, 0]], np.float32)
-        spread = sequence.add_neighbor_scores(parts, sequence.find_turn_neighbors(places))
+        spread = spaces.add_neighbor_scores(parts, spaces.find_turn_neighbors(places))
         assert spread == pytest.approx(np.array([[1, 0.7], [0.7, 1], [0.49, 0.7], [0, 0], [0, 0]]), abs=1e-6)
 
     def test_without_places_nothing_moves(self):
         parts = np.array([[1.0]], np.float32)
-        assert sequence.add_neighbor_scores(parts, sequence.find_turn_neighbors([None])) == parts
+        assert spaces.add_neighbor_scores(parts, spaces.find_turn_neighbors([None])) == parts
 
 
 class TestExpanded:
     def test_the_relevance_model_by_hand(self):
         """Shares 3/4 and 1/4: a = 3/4 * 1/2 + 1/4, b = 3/4 * 1/2."""
-        model = expanded.relevance_model({"m1": ["a", "b"], "m2": ["a"]}, {"m1": 0.75, "m2": 0.25})
+        model = spaces.relevance_model({"m1": ["a", "b"], "m2": ["a"]}, {"m1": 0.75, "m2": 0.25})
         assert model == pytest.approx({"a": 0.625, "b": 0.375})
-        assert expanded.expand_query(["a", "c"], model) == pytest.approx(
-            {"a": 0.5625, "b": 0.1875, "c": 0.25}
-        )
+        assert spaces.expand_query(["a", "c"], model) == pytest.approx({"a": 0.5625, "b": 0.1875, "c": 0.25})
 
     def test_a_memory_that_shares_no_word_is_found_through_the_feedback(self):
         short = Shortlist(
@@ -220,14 +220,14 @@ class TestExpanded:
             ),
             found={"lexical": {"m1": 5.0}},
         )
-        scores = expanded.measure(query("linter"), short)
+        scores = spaces.expanded_overlap(query("linter"), short)
         assert scores["m1"] > scores["m2"] > 0
         assert "m3" not in scores
 
     def test_scores_by_hand(self):
         """One memory of one word, asked for by it: idf ln(1 + 0.5 / 1.5), tf part 1, of the most 2.2."""
         short = Shortlist(memories=(memory("linter", id="m1"),))
-        assert expanded.measure(query("linter"), short) == pytest.approx({"m1": 1 / 2.2})
+        assert spaces.expanded_overlap(query("linter"), short) == pytest.approx({"m1": 1 / 2.2})
 
 
 class TestAgreement:

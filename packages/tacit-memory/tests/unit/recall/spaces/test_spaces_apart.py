@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.model.evidence import Background, Hit, Ranking
-from tacit.recall.spaces.semantic import make_similarity_z
+from tacit.recall.spaces import make_similarity_z
 
 
 def test_apart_by_hand():
