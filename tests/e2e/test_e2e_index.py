@@ -21,8 +21,8 @@ from e2e.drivers.opencode import OpenCode
 from e2e.drivers.sandbox import Sandbox
 from e2e.host_matrix import proves
 from e2e.test_e2e_mcp import PREFIX, WithTools, load_tools
-from tacit.hosts.probe.conversation import newest_prompt
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say, StubModel, find_places
+from tacit.hosts.probe.wire import newest_prompt
 
 pytestmark = pytest.mark.e2e
 

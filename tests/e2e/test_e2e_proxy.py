@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from e2e.drivers.clients import require_client
-from tacit.hosts.probe import process
+from tacit.hosts import probe as process
 
 pytestmark = pytest.mark.e2e
 

@@ -18,7 +18,7 @@ from tacit.config.layers import read_settings
 from tacit.config.overrides import SettingsTarget, overridden, reset_values, set_values
 from tacit.config.reload import SettingsWatcher
 from tacit.errors import InvalidSetting, ProviderError
-from tacit.hosts.transcripts.cleaning import clean_prompt
+from tacit.hosts.transcripts import clean_prompt
 from tacit.model.evidence import Hit, Ranking
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shared_data import shared_data
-from tacit.hosts.transcripts.discover import named_transcripts
+from tacit.hosts.transcripts.sessions import named_transcripts
 from tacit_evals.backfill import main, time_reading
 
 

@@ -20,8 +20,8 @@ from framework_agents import APIS, DRIVERS, FRAMEWORKS, WAYS, Driver
 from sdk_agent import bare
 from tacit import Tacit
 from tacit.client.daemon_client import DaemonClient
-from tacit.hosts.probe.script import CallTool, Reply, Say
 from tacit.hosts.probe.stub_model import StubModel
+from tacit.hosts.probe.wire import CallTool, Reply, Say
 from tacit.ports.store import MemoryFilter
 from tacit_integrations.reuse import kept, outline
 from user_voice import user_token

@@ -14,7 +14,7 @@ import pytest
 import tacit
 import tacit_integrations
 from tacit.hosts.probe import wire
-from tacit.hosts.probe.script import CallTool, Say
+from tacit.hosts.probe.wire import CallTool, Say
 from tacit.library.conversation import last_answer
 from tacit.library.message_formats import ROLE_CONTENT, canonical, digest
 from tacit.library.session import Session

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Self
 
 from e2e.drivers.sandbox import PATIENT, Sandbox
+from tacit.hosts import probe as process
 from tacit.hosts.claude_code import proof as claude_code
-from tacit.hosts.probe import process
 
 ALLOWED_TOOLS = "Bash Read Edit Write Agent"
 

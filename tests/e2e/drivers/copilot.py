@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from e2e.drivers.sandbox import PATIENT, Sandbox
+from tacit.hosts import probe as process
 from tacit.hosts.copilot import proof as copilot
-from tacit.hosts.probe import process
 
 _RESUME = re.compile(r"copilot --resume=([0-9a-f-]{36})")
 

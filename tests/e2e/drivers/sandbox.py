@@ -16,7 +16,7 @@ from typing import Self
 
 from forks import run_tacit, start_daemon
 from tacit.client import daemon_facts
-from tacit.hosts.probe import process
+from tacit.hosts import probe as process
 from tacit.hosts.probe.stub_model import StubModel
 from user_voice import as_user
 

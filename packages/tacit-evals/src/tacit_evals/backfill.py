@@ -28,8 +28,8 @@ from tacit.capture.session import SessionContext, extract_learnings
 from tacit.config.settings import EmbedderSettings, PrivacySettings
 from tacit.errors import TacitError
 from tacit.hosts.registry import readable_hosts
-from tacit.hosts.transcripts.discover import TranscriptInfo, named_transcripts
-from tacit.hosts.transcripts.sessions import Session, read_sessions
+from tacit.hosts.transcripts.rows import TranscriptInfo
+from tacit.hosts.transcripts.sessions import Session, named_transcripts, read_sessions
 from tacit.model.memory import Memory
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey

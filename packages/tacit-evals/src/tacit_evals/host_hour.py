@@ -29,8 +29,7 @@ from tacit.hosts.copilot import proof as copilot
 from tacit.hosts.cursor import proof as cursor
 from tacit.hosts.gemini import proof as gemini
 from tacit.hosts.opencode import proof as opencode
-from tacit.hosts.probe import mcp_server
-from tacit.hosts.probe.process import ProbeResult
+from tacit.hosts.probe import ProbeResult, probe_server
 from tacit.hosts.probe.stub_model import StubModel
 from tacit_evals.plain_install import build_wheel, commit_copy
 from tacit_evals.team_hour import Machine
@@ -96,7 +95,7 @@ def _cursor(person: Person) -> ProbeResult:
 
 
 def _windsurf(person: Person) -> ProbeResult:
-    return mcp_server.probe(
+    return probe_server(
         person.home / ".codeium" / "windsurf" / "mcp_config.json",
         ("mcpServers", "tacit"),
         tacit_home=person.tacit_home,

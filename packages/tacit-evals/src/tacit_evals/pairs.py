@@ -30,7 +30,7 @@ from tacit.app.wiring import open_engine
 from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import TacitError
-from tacit.hosts.claude_code.adapter import ClaudeCode
+from tacit.hosts.claude_code import ClaudeCode
 from tacit.mcp.tools import BY_NAME, call
 from tacit.model.memory import BY_TOOL, Memory, Speaker
 from tacit.model.pack import Block

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from tacit.app.wiring import Hosts
 from tacit.errors import InvalidPayload
-from tacit.hosts.claude_code.adapter import ClaudeCode
-from tacit.hosts.codex.adapter import Codex
-from tacit.hosts.copilot.adapter import Copilot
-from tacit.hosts.cursor.adapter import Cursor
-from tacit.hosts.gemini.adapter import Gemini
+from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.codex import Codex
+from tacit.hosts.copilot import Copilot
+from tacit.hosts.cursor import Cursor
+from tacit.hosts.gemini import Gemini
 from tacit.hosts.library import Library
-from tacit.hosts.opencode.adapter import OpenCode
+from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import (

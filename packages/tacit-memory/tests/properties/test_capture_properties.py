@@ -13,8 +13,8 @@ from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.session_end import find_statements, open_loops
 from tacit.capture.pipeline import CapturePipeline
 from tacit.config.settings import CaptureSettings, PrivacySettings
-from tacit.hosts.transcripts.plain import read_messages
-from tacit.hosts.transcripts.turn import Turn
+from tacit.hosts.transcripts import Turn
+from tacit.hosts.transcripts.rows import read_messages
 from tacit.model.changes import Add, Draft
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, TrustTier

@@ -25,7 +25,7 @@ from tacit.app.values import Delivery
 from tacit.app.wiring import open_engine
 from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
-from tacit.hosts.opencode.adapter import OpenCode
+from tacit.hosts.opencode import OpenCode
 from tacit.model.pack import Block
 from tacit.model.session import SessionKey
 from tacit.model.signal import Compacting, MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal

@@ -17,7 +17,7 @@ from tacit.app.reasons import reason_text
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.config.settings import Budgets, RecallSettings
-from tacit.hosts.claude_code.adapter import ClaudeCode
+from tacit.hosts.claude_code import ClaudeCode
 from tacit.model.changes import Add
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity

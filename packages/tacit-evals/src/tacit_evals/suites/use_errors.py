@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tacit.capture.usage import ShownMemory, judge_usage
+from tacit.hosts.transcripts import Turn
 from tacit.hosts.transcripts.sessions import read_sessions
-from tacit.hosts.transcripts.turn import Turn
 from tacit.state.captured import Position
 from tacit.state.counted import SessionUsage
 from tacit_evals.data.judged import Project, load_inject

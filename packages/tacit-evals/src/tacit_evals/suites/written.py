@@ -36,7 +36,7 @@ from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import WriterSettings
 from tacit.errors import InvalidInput
-from tacit.hosts.transcripts.discover import TranscriptInfo
+from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.model.kinds import KindRegistry
 from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store

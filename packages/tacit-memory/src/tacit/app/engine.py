@@ -84,7 +84,7 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.app.tuning import TuneReport
     from tacit.capture.bootstrap import RulesImport
     from tacit.capture.pipeline import CapturePipeline
-    from tacit.hosts.transcripts.discover import TranscriptInfo
+    from tacit.hosts.transcripts.sessions import TranscriptInfo
     from tacit.upkeep.rescan import Rescan
 
 _LOG = logging.getLogger(__name__)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.capture.pipeline import CapturePipeline, CaptureReport
     from tacit.capture.write_up.session_writer import PreparedRequest, WriteUp
     from tacit.capture.write_up.statement_comparer import PreparedComparison
-    from tacit.hosts.transcripts.discover import TranscriptInfo
+    from tacit.hosts.transcripts.sessions import TranscriptInfo
 
 _LOG = logging.getLogger(__name__)
 MOST_TAKEN_BACK, MOST_VERSIONS = 20, 100
@@ -255,7 +255,7 @@ class Learning:
     def _note_kept(self, state: SessionState, text: str, changes: Sequence[Change]) -> None:
         """Note in the record of the session whether what a prompt marks was stored: a reminder to the agent depends on it."""
         from tacit.capture.extract.explicit import asks_to_keep  # noqa: PLC0415 - loads the write side
-        from tacit.hosts.transcripts.cleaning import clean_prompt  # noqa: PLC0415
+        from tacit.hosts.transcripts import clean_prompt  # noqa: PLC0415
 
         known = any(isinstance(change, Skip) and change.memory_id for change in changes)
         kept = known or any(
@@ -309,7 +309,7 @@ class Learning:
                 self._sessions.save(ledger.expose_host_rules(newest, stored, at_ms=now))
 
     def _hand_over(self, signal: MessageEnded | SessionEnded, handled: SignalResult) -> None:
-        from tacit.hosts.transcripts.discover import kept_transcript  # noqa: PLC0415 - see the imports
+        from tacit.hosts.transcripts.sessions import kept_transcript  # noqa: PLC0415 - see the imports
 
         session = signal.session
         transcript = kept_transcript(self._parts.host_folders, session.host, session.session_id)
@@ -462,7 +462,7 @@ class Learning:
         Raises:
             NotFound: if one of `paths` does not exist.
         """
-        from tacit.hosts.transcripts.discover import find_transcripts, named_transcripts  # noqa: PLC0415 - see the imports
+        from tacit.hosts.transcripts.sessions import find_transcripts, named_transcripts  # noqa: PLC0415 - see the imports
 
         root = project.root if project else ""
         if paths:

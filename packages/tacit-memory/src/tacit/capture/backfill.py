@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from tacit.capture.report import CaptureReport, FileReport, report_of
 from tacit.capture.transcript import TranscriptSource
 from tacit.errors import HostError, InvalidPayload
-from tacit.hosts.opencode.server import read_served, served_sessions
-from tacit.hosts.transcripts.detection import detect_format
-from tacit.hosts.transcripts.discover import TranscriptInfo
-from tacit.hosts.transcripts.sessions import Session, read_sessions
+from tacit.hosts.opencode.transcript import read_served, served_sessions
+from tacit.hosts.transcripts.rows import TranscriptInfo
+from tacit.hosts.transcripts.sessions import Session, detect_format, read_sessions
 from tacit.model.changes import Change
 from tacit.ports.writer import is_headless_folder
 from tacit.state.captured import Position

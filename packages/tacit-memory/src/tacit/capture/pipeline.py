@@ -35,10 +35,9 @@ from tacit.capture.write_up.session_writer import SessionWriter, WriterAccess
 from tacit.capture.write_up.statement_comparer import StatementComparer
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
-from tacit.hosts.transcripts.cleaning import clean_prompt
-from tacit.hosts.transcripts.discover import TranscriptInfo
+from tacit.hosts.transcripts import Transcript, Turn, clean_prompt, first_key
+from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.hosts.transcripts.sessions import Session
-from tacit.hosts.transcripts.turn import Transcript, Turn, first_key
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
 from tacit.model.ids import content_hash

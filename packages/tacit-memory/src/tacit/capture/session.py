@@ -17,7 +17,7 @@ from tacit.capture.extract.pending import open_after, open_before
 from tacit.capture.extract.session_end import TurnStatement, find_statements, open_loops
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
 from tacit.capture.prose import clear_sentence_cache
-from tacit.hosts.transcripts.turn import ToolUse, Turn
+from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
 from tacit.model.kinds import BUILTIN_KINDS

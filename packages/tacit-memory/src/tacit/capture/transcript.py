@@ -9,11 +9,11 @@ from typing import cast
 
 from tacit.errors import InvalidPayload
 from tacit.hosts.claude_code.transcript import read_claude_code
-from tacit.hosts.opencode.database import read_opencode, read_opencode_messages
+from tacit.hosts.opencode.transcript import read_opencode, read_opencode_messages
 from tacit.hosts.registry import readable_hosts
-from tacit.hosts.transcripts.plain import read_messages
+from tacit.hosts.transcripts import Transcript
+from tacit.hosts.transcripts.rows import read_messages
 from tacit.hosts.transcripts.sessions import Since, read_sessions
-from tacit.hosts.transcripts.turn import Transcript
 from tacit.model.memory import LearnedOn
 from tacit.ports.store import Handover
 from tacit.state.captured import Position

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tacit.hosts.transcripts.turn import Turn
+from tacit.hosts.transcripts import Turn
 from tacit.model.memory import Memory
 from tacit.state.counted import SessionUsage, Totals
 from tacit.text.lazy_regex import lazy_regex

@@ -29,7 +29,7 @@ from tacit.system.files import rights_of_others
 
 if TYPE_CHECKING:
     from tacit.hosts.install import DetectedHost, Ruling
-    from tacit.hosts.probe.process import ProbeResult
+    from tacit.hosts.probe import ProbeResult
 
 State = Literal["ok", "warn", "fail", "skip"]
 LAUNCHER_DEADLINE_MS = 1500.0
@@ -533,7 +533,7 @@ def _prove(
     If rules allow our tools, the model calls them; the answers are returned, too.
     """
     from tacit.hosts.install import TOOLS
-    from tacit.hosts.probe.process import ProofJob
+    from tacit.hosts.probe import ProofJob
     from tacit.hosts.probe.stub_model import CallTool
     from tacit.hosts.registry import BUILT_IN
 
@@ -571,8 +571,7 @@ def _prove(
 def _prove_command(place: CommandContext, host: str, files: list[Path], scratch: ScratchHome) -> Finding:
     """Run the command in the client's file like the client, and check that its answer holds the nonce."""
     from tacit.hosts.install import CLIENTS
-    from tacit.hosts.probe import mcp_server
-    from tacit.hosts.probe.process import ProofJob
+    from tacit.hosts.probe import ProofJob, prove_server
     from tacit.hosts.registry import BUILT_IN
 
     name = f"{host} proof"
@@ -585,7 +584,7 @@ def _prove_command(place: CommandContext, host: str, files: list[Path], scratch:
         search_path=place.search_path,
     )
     result: ProbeResult = (
-        mcp_server.prove(job, (CLIENTS[host].key, "tacit"))
+        prove_server(job, (CLIENTS[host].key, "tacit"))
         if host in CLIENTS
         else BUILT_IN[host].part("proof").prove(job)
     )

@@ -40,7 +40,7 @@ from tacit.app.sharing.team import SharedFile
 from tacit.app.stats import InjectionStats, stats_of
 from tacit.app.transfer.report import ImportLine
 from tacit.capture.bootstrap.project_import import RuleFile
-from tacit.hosts.transcripts.discover import TranscriptInfo
+from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Relation, Sensitivity, SensitivityName, TrustTier

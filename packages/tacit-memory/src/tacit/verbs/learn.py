@@ -12,7 +12,7 @@ from tacit.app.engine import Engine
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.report import CaptureReport
 from tacit.errors import NotFound
-from tacit.hosts.transcripts.discover import served_transcripts
+from tacit.hosts.transcripts.sessions import served_transcripts
 from tacit.verbs.answers import Transcripts, WriteUpRequest, WrittenUp
 from tacit.verbs.cursors import part_of
 from tacit.verbs.requests import MOST_MS, Folder, LongPage, Request

@@ -22,7 +22,7 @@ from tacit.app.values import EngineStatus, Recalled
 from tacit.capture.bootstrap.project_import import RulesImport
 from tacit.capture.report import CaptureReport
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, StoreBusy, TacitError
-from tacit.hosts.transcripts.discover import TranscriptInfo
+from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import DUPLICATE, Add, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.evidence import Candidate

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tacit.hosts.codex.adapter import CAP_BYTES
+from tacit.hosts.codex import CAP_BYTES
 
 
 @pytest.mark.parametrize(("host", "all_of_them"), [("codex", False), ("claude-code", True)])

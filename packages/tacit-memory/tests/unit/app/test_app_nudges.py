@@ -7,7 +7,7 @@ import pytest
 from agent import injected, send
 from tacit.app.nudges import EVERY, KNOWN_FOR_MS, NOT_KEPT, NUDGE, START_LINE
 from tacit.app.wiring import open_engine
-from tacit.hosts.transcripts.cleaning import clean_reply
+from tacit.hosts.transcripts import clean_reply
 from tacit.model.memory import BY_TOOL, Relation, Speaker
 from tacit.model.session import SessionKey
 from tacit.providers.clock import FakeClock

@@ -12,7 +12,7 @@ from tacit.backends.sqlite import SqliteStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.errors import NotFound
 from tacit.hosts.registry import HostFolders
-from tacit.hosts.transcripts.discover import find_transcripts, named_transcripts
+from tacit.hosts.transcripts.sessions import find_transcripts, named_transcripts
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock

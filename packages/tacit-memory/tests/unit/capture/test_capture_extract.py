@@ -11,7 +11,7 @@ from tacit.capture.extract.session_end import find_statements, open_loops
 from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_open, open_tasks
 from tacit.capture.prose import spoken_sentences
 from tacit.capture.session import SessionContext, fix_draft
-from tacit.hosts.transcripts.turn import ToolUse, Turn
+from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.state.captured import Failure, SessionWork

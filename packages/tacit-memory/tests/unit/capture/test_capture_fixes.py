@@ -10,7 +10,7 @@ from tacit.capture.extract.error_lines import stopped_from_outside
 from tacit.capture.extract.fixes import find_fixes, repeats_command
 from tacit.capture.extract.pending import open_after, open_before, without_old
 from tacit.capture.session import SessionContext, extract_learnings, fix_importance
-from tacit.hosts.transcripts.turn import ToolUse, Turn
+from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.state.captured import Checkpoint, Failure, Pending

@@ -11,9 +11,8 @@ import pytest
 
 from tacit.errors import HostError, InvalidPayload
 from tacit.hosts.copilot.transcript import last_reply
-from tacit.hosts.transcripts.detection import detect_format
-from tacit.hosts.transcripts.sessions import Session, read_sessions
-from tacit.hosts.transcripts.turn import Transcript
+from tacit.hosts.transcripts import Transcript
+from tacit.hosts.transcripts.sessions import Session, detect_format, read_sessions
 from tacit.state.captured import Position
 
 Rows = list[dict[str, object]]

@@ -9,7 +9,7 @@ import pytest
 from tacit.capture.extract.fixes import find_fixes
 from tacit.capture.extract.invocations import find_correction
 from tacit.capture.session import SessionContext, extract_learnings, fix_draft
-from tacit.hosts.transcripts.turn import ToolUse, Turn
+from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.reading.commands import refused_by_shell

@@ -8,7 +8,7 @@ from tacit.app.user_words import vouch
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.session_end import find_statements
 from tacit.capture.meant import is_taken_back_by
-from tacit.hosts.transcripts.turn import Turn
+from tacit.hosts.transcripts import Turn
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 from loopback import QuietHandler, loopback
 from samples import NOW_MS
 from tacit.errors import HostError, InvalidInput
-from tacit.hosts.opencode.storage import read_opencode_storage
+from tacit.hosts.opencode.transcript import read_opencode_storage
 from tacit.hosts.registry import HostFolders
-from tacit.hosts.transcripts.detection import detect_format
-from tacit.hosts.transcripts.discover import (
+from tacit.hosts.transcripts.sessions import (
+    detect_format,
     find_transcripts,
     kept_transcript,
     named_transcripts,

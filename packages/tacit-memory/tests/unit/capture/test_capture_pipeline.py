@@ -15,7 +15,7 @@ from tacit.capture.report import CaptureReport
 from tacit.config.settings import CaptureSettings
 from tacit.errors import ProviderError, StoreBusy
 from tacit.hosts.registry import HostFolders
-from tacit.hosts.transcripts.discover import find_transcripts
+from tacit.hosts.transcripts.sessions import find_transcripts
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Draft, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier

@@ -10,15 +10,15 @@ import pytest
 
 from tacit.errors import HostError, InvalidPayload
 from tacit.hosts.claude_code.transcript import read_claude_code
-from tacit.hosts.opencode.database import (
+from tacit.hosts.opencode.transcript import (
     list_opencode_sessions,
     read_opencode,
     read_opencode_messages,
 )
-from tacit.hosts.transcripts.detection import detect_format
+from tacit.hosts.transcripts import ModelRequest
 from tacit.hosts.transcripts.exports import read_conversations
-from tacit.hosts.transcripts.plain import read_messages
-from tacit.hosts.transcripts.turn import ModelRequest
+from tacit.hosts.transcripts.rows import read_messages
+from tacit.hosts.transcripts.sessions import detect_format
 from tacit.model.query import Surface
 from tacit.recall.render import OPENING
 

@@ -13,7 +13,7 @@ from tacit.capture.usage import (
     judge_usage,
     update_usage,
 )
-from tacit.hosts.transcripts.turn import ToolUse, Turn
+from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.changes import Add
 from tacit.model.memory import Entity
 from tacit.model.pack import Surface

@@ -26,7 +26,7 @@ from tacit.capture.write_up.token_limit import fit_messages
 from tacit.capture.write_up.trust import find_quote, find_ungrounded_reason, names_in
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
-from tacit.hosts.transcripts.turn import ToolUse, Turn
+from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Draft, Edit
 from tacit.model.memory import Provenance, Sensitivity, TrustTier

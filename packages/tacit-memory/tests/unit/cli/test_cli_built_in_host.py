@@ -11,33 +11,31 @@ import pytest
 from tacit.app.wiring import Hosts
 from tacit.capture.transcript import TranscriptSource, read_transcript
 from tacit.cli import checks
-from tacit.hosts.built_in import BuiltInHost
-from tacit.hosts.registry import BUILT_IN, HostFolders
-from tacit.hosts.transcripts.discover import find_transcripts
+from tacit.hosts.registry import BUILT_IN, BuiltInHost, HostFolders
+from tacit.hosts.transcripts.sessions import find_transcripts
 from tacit.state.captured import Position
 
 MODULES = {
-    "__init__": "",
-    "adapter": """
+    "__init__": """
 from tacit.hosts.plain import Plain
 HOST = Plain("toy")
 """,
     "install": """
-from tacit.hosts.install.target import JsonMember
+from tacit.hosts.install.files import JsonMember
 def targets(place):
     folder = place.project_root or place.user_home
     return (JsonMember(path=folder / ".toy" / "hooks.json", why="calls Tacit", keys=("tacit",), value=str(place.launcher)),)
 """,
     "proof": """
-from tacit.hosts.probe.process import ProbeResult
+from tacit.hosts.probe import ProbeResult
 def prove(job):
     seen = str(job.launcher) in job.file("hooks.json").read_text() and job.executable.name == "toy-agent"
     return ProbeResult(ok=seen, where=(job.nonce,), took_ms=10.0)
 """,
     "transcript": """
-from tacit.hosts.transcripts.assemble import TurnBuilder
-from tacit.hosts.transcripts.detection import DetectedFormat
-from tacit.hosts.transcripts.turn import Transcript
+from tacit.hosts.transcripts import TurnBuilder
+from tacit.hosts.transcripts.rows import (DetectedFormat)
+from tacit.hosts.transcripts import Transcript
 PLACES = (("sessions", "*.jsonl"),)
 def detect_rows(rows):
     return DetectedFormat(format="toy", host="toy", session_id=rows[0]["toy"], cwd=rows[0]["cwd"]) if "toy" in rows[0] else None

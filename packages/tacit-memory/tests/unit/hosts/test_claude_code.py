@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tacit.errors import InvalidInput, InvalidPayload
-from tacit.hosts.claude_code.adapter import CAP_CHARS, ClaudeCode
+from tacit.hosts.claude_code import CAP_CHARS, ClaudeCode
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal, ToolFinished, ToolStarting
 

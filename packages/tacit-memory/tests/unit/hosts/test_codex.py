@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tacit.errors import InvalidInput
-from tacit.hosts.claude_code.adapter import ClaudeCode
-from tacit.hosts.codex.adapter import Codex
+from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.codex import Codex
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import Signal, ToolFailed, ToolFinished
 from tacit.ports.host import OutcomeHost

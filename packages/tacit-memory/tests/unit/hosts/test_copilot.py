@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tacit.hosts.copilot import Copilot
 from tacit.hosts.copilot import install as installation
-from tacit.hosts.copilot.adapter import Copilot
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import (
     MessageEnded,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tacit.errors import InvalidPayload
-from tacit.hosts.cursor.adapter import Cursor
+from tacit.hosts.cursor import Cursor
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal, ToolFailed, ToolFinished, ToolStarting
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tacit.errors import InvalidPayload
-from tacit.hosts.gemini.adapter import Gemini
+from tacit.hosts.gemini import Gemini
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import PromptSubmitted, Signal, ToolFailed, ToolFinished
 from tacit.reading.prompts import without_added_files

@@ -28,7 +28,7 @@ from tacit.hosts.install import (
     rulings,
     uninstall,
 )
-from tacit.hosts.install.target import plugin_text
+from tacit.hosts.install.files import plugin_text
 from tacit.hosts.registry import BUILT_IN
 
 SETTINGS = """{

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tacit.errors import InvalidPayload
-from tacit.hosts.opencode.adapter import OpenCode
+from tacit.hosts.opencode import OpenCode
 from tacit.hosts.payload import MAX_REPLAY
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import (

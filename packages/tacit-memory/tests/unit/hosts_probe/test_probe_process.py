@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from tacit.client.daemon_facts import is_running
-from tacit.hosts.probe.process import clean_environment, run_client
+from tacit.hosts.probe import clean_environment, run_client
 
 
 def test_clients_inherit_nothing_from_the_caller(tmp_path: Path, monkeypatch):

@@ -13,8 +13,7 @@ from tacit.hosts.copilot import proof as copilot
 from tacit.hosts.cursor import proof as cursor
 from tacit.hosts.gemini import proof as gemini
 from tacit.hosts.opencode import proof as opencode
-from tacit.hosts.probe import mcp_server
-from tacit.hosts.probe.installed_hooks import hooks_only, problem_of
+from tacit.hosts.probe import hooks_only, probe_server, problem_of
 
 NONCE = "nonce7c1e"
 
@@ -240,7 +239,7 @@ def test_cursor_probe_runs_the_command_of_the_file_with_a_documented_payload(tmp
 
 
 def run_server(tmp_path: Path, file: Path):
-    return mcp_server.probe(file, ("servers", "tacit"), tacit_home=tmp_path, nonce=NONCE, timeout_s=50.0)
+    return probe_server(file, ("servers", "tacit"), tacit_home=tmp_path, nonce=NONCE, timeout_s=50.0)
 
 
 def test_mcp_probe_starts_what_the_file_names_and_asks_it(tmp_path: Path):

@@ -7,9 +7,20 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
-from tacit.hosts.probe.conversation import Turn, find_places, find_text, newest_prompt, read_turns
-from tacit.hosts.probe.script import CallTool, Refuse, Reply, Say, decide, read_tool_directives
 from tacit.hosts.probe.stub_model import StubModel
+from tacit.hosts.probe.wire import (
+    CallTool,
+    Refuse,
+    Reply,
+    Say,
+    Turn,
+    decide,
+    find_places,
+    find_text,
+    newest_prompt,
+    read_tool_directives,
+    read_turns,
+)
 
 TOOLS = [{"name": "Bash"}]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from samples import NOW_MS, memory
-from tacit.hosts.claude_code.adapter import ClaudeCode
+from tacit.hosts.claude_code import ClaudeCode
 from tacit.model.memory import TrustTier
 from tacit.model.pack import Block, Surface
 from tacit.model.session import Exposure, SessionKey, SessionState

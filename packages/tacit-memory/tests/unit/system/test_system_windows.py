@@ -19,7 +19,7 @@ from tacit.client.daemon_facts import end_daemon
 from tacit.config.home import Home
 from tacit.daemon.launcher import windows_program
 from tacit.errors import InvalidSetting
-from tacit.hosts.install.target import STAMP
+from tacit.hosts.install.files import STAMP
 from tacit.system import files, processes
 from tacit.system.locks import take_lock
 from tacit.system.transport import TcpTransport, UnixTransport

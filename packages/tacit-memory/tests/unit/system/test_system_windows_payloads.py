@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 
 from tacit.capture.importing.safe_files import read_text
-from tacit.hosts.claude_code.adapter import ClaudeCode
-from tacit.hosts.opencode.adapter import OpenCode
+from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
-from tacit.hosts.transcripts.detection import detect_format
+from tacit.hosts.transcripts import Transcript
 from tacit.hosts.transcripts.rows import RowReader
-from tacit.hosts.transcripts.sessions import read_sessions
-from tacit.hosts.transcripts.turn import Transcript
+from tacit.hosts.transcripts.sessions import detect_format, read_sessions
 from tacit.model.signal import PromptSubmitted, ToolFailed, ToolFinished, ToolStarting
 from tacit.reading.moments.places import glob_pattern
 from tacit.session.projects import identify_project, last_name, project_id, relative_path

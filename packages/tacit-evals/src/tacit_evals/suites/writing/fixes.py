@@ -21,8 +21,8 @@ from tacit.app.wiring import open_engine
 from tacit.capture.extract.error_lines import stopped_from_outside
 from tacit.capture.extract.fixes import find_fixes
 from tacit.capture.extract.pending import open_after, open_before
-from tacit.hosts.transcripts.specstory import read_specstory
-from tacit.hosts.transcripts.turn import ToolUse, Transcript
+from tacit.hosts.transcripts import ToolUse, Transcript
+from tacit.hosts.transcripts.exports import read_specstory
 from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
 from tacit.model.trace import Trace

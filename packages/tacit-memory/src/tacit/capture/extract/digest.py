@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_open, open_tasks
-from tacit.hosts.transcripts.turn import ToolUse, Turn
+from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.digest_lines import finished
 from tacit.safety.forgotten_words import PURGED

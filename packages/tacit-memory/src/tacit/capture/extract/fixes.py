@@ -20,7 +20,7 @@ from tacit.capture.extract.error_lines import (
     stopped_from_outside,
 )
 from tacit.capture.extract.invocations import Correction, find_correction, names_missing
-from tacit.hosts.transcripts.turn import ToolUse, Turn
+from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.reading.commands import main_command, split_commands
 from tacit.reading.digest_lines import stems
 from tacit.reading.errors import error_signature

@@ -13,7 +13,7 @@ from tacit.capture.extract.explicit import Statement, find_explicit, normalize_s
 from tacit.capture.meant import is_taken_back_by
 from tacit.capture.prose import pasted_document, spoken_sentences
 from tacit.capture.wording import word_count
-from tacit.hosts.transcripts.turn import Turn
+from tacit.hosts.transcripts import Turn
 from tacit.text.lazy_regex import lazy_regex
 
 _LEAD = lazy_regex(

@@ -23,7 +23,7 @@ from tacit.capture.write_up.token_limit import Numbered, fit_messages
 from tacit.capture.write_up.trust import AnswerContext, QuoteCheck, make_draft
 from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
-from tacit.hosts.transcripts.turn import Turn
+from tacit.hosts.transcripts import Turn
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Draft, Skip
 from tacit.model.ids import content_hash

@@ -12,13 +12,26 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from tacit.hosts.install import jsonc, toml_tables
-from tacit.hosts.install.files import read_text
-from tacit.hosts.install.hook_settings import HookSettings, group_of, not_plain_json
-from tacit.hosts.install.permissions import TOOLS as ASKED_TOOLS
-from tacit.hosts.install.permissions import Permission, Rule, Ruling, Word
-from tacit.hosts.install.switches import Settings, files_of_project, read_settings
-from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Place, Target, plugin_text
+from tacit.hosts.install import TOOLS as ASKED_TOOLS
+from tacit.hosts.install import Ruling, jsonc, toml_tables
+from tacit.hosts.install.files import (
+    STAMP,
+    HookSettings,
+    JsonMember,
+    OwnFile,
+    Permission,
+    Place,
+    Rule,
+    Settings,
+    Target,
+    Word,
+    files_of_project,
+    group_of,
+    not_plain_json,
+    plugin_text,
+    read_settings,
+    read_text,
+)
 
 TOOLS = r"^(Read|Edit|Write|MultiEdit|NotebookEdit|Bash|WebFetch|WebSearch|Task|Agent|mcp__(?!(plugin_)?tacit_).+)$"
 """Calls that a rule may govern, and those that start a subagent: only they tell its task. Calls of our own tools are left out."""

@@ -13,14 +13,15 @@ from pathlib import Path
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.files import read_text
-from tacit.hosts.probe.installed_hooks import hooks_only, problem_of
-from tacit.hosts.probe.process import (
+from tacit.hosts.probe import (
     SEARCH_PATH,
     ProbeResult,
     ProofJob,
     clean_environment,
+    hooks_only,
     judge,
     not_run,
+    problem_of,
     run_client,
     scratch,
 )

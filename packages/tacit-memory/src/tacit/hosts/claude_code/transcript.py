@@ -14,12 +14,20 @@ from typing import Any, cast
 
 import msgspec
 
-from tacit.hosts.claude_code import CLAUDE_CODE
-from tacit.hosts.transcripts.assemble import TurnBuilder, text_of, time_of
-from tacit.hosts.transcripts.detection import DetectedFormat, Readers
-from tacit.hosts.transcripts.discover import TranscriptInfo, transcript_info
-from tacit.hosts.transcripts.rows import Fields, RowReader, fields_of, is_object, parse_json, text_in
-from tacit.hosts.transcripts.turn import Transcript
+from tacit.hosts.registry import CLAUDE_CODE
+from tacit.hosts.transcripts import Transcript, TurnBuilder, text_of, time_of
+from tacit.hosts.transcripts.rows import (
+    DetectedFormat,
+    Fields,
+    Readers,
+    RowReader,
+    TranscriptInfo,
+    fields_of,
+    is_object,
+    parse_json,
+    text_in,
+    transcript_info,
+)
 from tacit.reading.prompts import by_program
 from tacit.state.captured import Position
 

@@ -18,12 +18,20 @@ from pathlib import Path
 from typing import Literal, cast
 
 from tacit.errors import HostError
-from tacit.hosts.codex import CODEX
 from tacit.hosts.install import jsonc, toml_tables
-from tacit.hosts.install.files import read_text
-from tacit.hosts.install.hook_settings import HookSettings, group_of, not_plain_json
-from tacit.hosts.install.switches import files_of_project
-from tacit.hosts.install.target import INSTALL_VERSION, STAMP, OfUser, Place, Target
+from tacit.hosts.install.files import (
+    INSTALL_VERSION,
+    STAMP,
+    HookSettings,
+    OfUser,
+    Place,
+    Target,
+    files_of_project,
+    group_of,
+    not_plain_json,
+    read_text,
+)
+from tacit.hosts.registry import CODEX
 
 _NOT_OURS = "[^t]|t[^a]|ta[^c]|tac[^i]|taci[^t]|tacit[^_]"
 TOOLS = f"^(Bash|apply_patch|view_image|spawn_agent|mcp__({_NOT_OURS}).+)$"

@@ -15,14 +15,14 @@ from pathlib import Path
 from tacit.errors import HostError
 from tacit.hosts.codex.install import STATE, codex_home
 from tacit.hosts.install import toml_tables
-from tacit.hosts.probe.installed_hooks import problem_of
-from tacit.hosts.probe.process import (
+from tacit.hosts.probe import (
     SEARCH_PATH,
     ProbeResult,
     ProofJob,
     clean_environment,
     judge,
     not_run,
+    problem_of,
     run_client,
     scratch,
 )

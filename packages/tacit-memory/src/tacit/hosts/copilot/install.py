@@ -12,8 +12,15 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from tacit.hosts.install.switches import files_of_project, read_settings
-from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Place, Target
+from tacit.hosts.install.files import (
+    STAMP,
+    JsonMember,
+    OwnFile,
+    Place,
+    Target,
+    files_of_project,
+    read_settings,
+)
 
 EVENTS: tuple[tuple[str, str, int], ...] = (
     ("SessionStart", "", 10),

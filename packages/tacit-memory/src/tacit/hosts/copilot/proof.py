@@ -9,14 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacit.hosts.copilot.install import HOOKS_FILE
-from tacit.hosts.probe.installed_hooks import problem_of
-from tacit.hosts.probe.process import (
+from tacit.hosts.probe import (
     SEARCH_PATH,
     ProbeResult,
     ProofJob,
     clean_environment,
     judge,
     not_run,
+    problem_of,
     run_client,
     scratch,
 )

@@ -11,10 +11,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from tacit.hosts.transcripts.assemble import TurnBuilder, text_of, time_of
-from tacit.hosts.transcripts.detection import DetectedFormat, Readers
+from tacit.hosts.transcripts import Transcript, TurnBuilder, text_of, time_of
 from tacit.hosts.transcripts.rows import (
+    DetectedFormat,
     Fields,
+    Readers,
     RowReader,
     fields_of,
     list_of,
@@ -23,7 +24,6 @@ from tacit.hosts.transcripts.rows import (
     text_in,
     whole,
 )
-from tacit.hosts.transcripts.turn import Transcript
 from tacit.session.outcomes import last_lines
 from tacit.state.captured import Position
 from tacit.text.lazy_regex import lazy_regex

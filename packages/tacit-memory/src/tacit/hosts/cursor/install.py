@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.hosts.install import jsonc
-from tacit.hosts.install.hook_settings import HookSettings
-from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Place, Target
+from tacit.hosts.install.files import STAMP, HookSettings, JsonMember, OwnFile, Place, Target
 
 EVENTS: tuple[tuple[str, str, int], ...] = (
     ("sessionStart", "", 10),

@@ -13,8 +13,7 @@ from typing import cast
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.files import read_text
-from tacit.hosts.probe.conversation import as_mapping
-from tacit.hosts.probe.process import (
+from tacit.hosts.probe import (
     SEARCH_PATH,
     ProbeResult,
     ProofJob,
@@ -22,6 +21,7 @@ from tacit.hosts.probe.process import (
     not_run,
     run_client,
 )
+from tacit.hosts.probe.wire import as_mapping
 
 
 def probe(

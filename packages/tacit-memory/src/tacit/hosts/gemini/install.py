@@ -14,13 +14,22 @@ from pathlib import Path
 from typing import cast
 
 from tacit.errors import HostError
-from tacit.hosts.install import jsonc
-from tacit.hosts.install.files import read_text
-from tacit.hosts.install.hook_settings import HookSettings, group_of
-from tacit.hosts.install.permissions import TOOLS as ASKED_TOOLS
-from tacit.hosts.install.permissions import Permission, Rule, Ruling
-from tacit.hosts.install.switches import files_of_project, read_settings
-from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Place, Target
+from tacit.hosts.install import TOOLS as ASKED_TOOLS
+from tacit.hosts.install import Ruling, jsonc
+from tacit.hosts.install.files import (
+    STAMP,
+    HookSettings,
+    JsonMember,
+    OwnFile,
+    Permission,
+    Place,
+    Rule,
+    Target,
+    files_of_project,
+    group_of,
+    read_settings,
+    read_text,
+)
 
 TOOLS = (
     r"^(read_file|read_many_files|replace|write_file|run_shell_command|web_fetch|google_web_search|invoke_agent"

@@ -13,10 +13,11 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tacit.hosts.transcripts.assemble import TurnBuilder, text_of, time_of
-from tacit.hosts.transcripts.detection import DetectedFormat, Readers
+from tacit.hosts.transcripts import Transcript, TurnBuilder, text_of, time_of
 from tacit.hosts.transcripts.rows import (
+    DetectedFormat,
     Fields,
+    Readers,
     fields_of,
     is_list,
     is_object,
@@ -26,7 +27,6 @@ from tacit.hosts.transcripts.rows import (
     text_in,
     whole,
 )
-from tacit.hosts.transcripts.turn import Transcript
 from tacit.reading.prompts import SUMMARY_TAKEN, without_added_files
 from tacit.safety.escape import strip_blocks
 from tacit.state.captured import Position

@@ -1,20 +1,28 @@
-"""Edits of a host's files as values, and carrying them out whole or not at all.
+"""Files of a host: edits as values and carrying them out, the sorts of targets, and what the hosts' modules `install` share.
 
-In: what a file holds and shall hold. Out: files. Never: half a file, half a plan, a file that changed meanwhile, another
-mode, a link replaced by a file.
+In: what a file holds and shall hold. Out: files, whole or not at all: never half a file, half a plan, a file that changed meanwhile, another
+mode, a link replaced by a file. A target is one file with our part: a file of ours as a whole (`OwnFile`), a member of a JSON file (`JsonMember`), our
+entries among the hooks of a settings file (`HookSettings`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
+import shlex
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
+from typing import Literal, Protocol, cast, runtime_checkable
 
+import tacit
+from tacit.config.home import Home
 from tacit.errors import HostError
+from tacit.hosts.install import jsonc
 from tacit.system.files import mode_of_new_file, replace, set_mode
 
 
@@ -179,3 +187,389 @@ def _write(path: Path, text: str | None, *, private: bool) -> None:
         with contextlib.suppress(OSError):
             os.unlink(name)  # noqa: PTH108
         raise
+
+
+INSTALL_VERSION = 2
+"""Version of what an installation writes: the launcher, plugins, hooks and commands. A release that changes one of them raises it."""
+STAMP = f"tacit-install:{INSTALL_VERSION}"
+"""Stands in every file or entry that carries the version."""
+_STAMPS = re.compile(r"tacit-install:(\d+)")
+
+
+def version_in(text: str) -> int:
+    """The version that an installation left in `text`, the oldest where it holds several; 0 = none."""
+    return min(map(int, _STAMPS.findall(text)), default=0)
+
+
+def describe_age(version: int) -> str:
+    """What is wrong with something of an installation that is not what this version writes."""
+    if version == INSTALL_VERSION:
+        return "differs from what this Tacit writes"
+    version_text = f"version {version}" if version else "no version"
+    return f"is stale: it carries {version_text}, and this Tacit writes version {INSTALL_VERSION}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an installation writes, and what the user agreed to.
+
+    Attributes:
+        user_home: the user's home folder.
+        project_root: the project whose files are written instead of the user's own; None = the user's own.
+        home: where Tacit keeps its data.
+        launcher: what hosts call.
+        trust: whether to approve the hooks in the host's settings, if the host requires this.
+        rules: rules for tools that the host's own settings shall hold.
+        earlier: those that an installation wrote there.
+    """
+
+    user_home: Path
+    project_root: Path | None
+    home: Home
+    launcher: Path
+    trust: bool = False
+    rules: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+
+
+class OfUser:
+    """Marks a target in a user's file that belongs to an installation into a project. The record of the file is that of the user's installation."""
+
+    __slots__ = ()
+
+
+@runtime_checkable
+class MayBeUnread(Protocol):
+    """A target in a file that the host may ignore for its form."""
+
+    @property
+    def unread(self) -> Callable[[Path, str], str]:
+        """Say why the host would ignore the file at a path that holds a text; "" = it reads it."""
+        ...
+
+
+class Target(Protocol):
+    """A file that an installation changes."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        ...
+
+    @property
+    def why(self) -> str:
+        """What it is for, in words for the person who is asked."""
+        ...
+
+    def holds(self, text: str) -> bool:
+        """Whether ours is in it, complete and up to date."""
+        ...
+
+    def present(self, text: str) -> bool:
+        """Whether anything of ours is in it."""
+        ...
+
+    def version(self, text: str) -> int:
+        """Version of ours in `text`; `INSTALL_VERSION` where this sort of file carries none."""
+        ...
+
+    def add(self, text: str | None) -> str:
+        """The text with ours; None = there is no file yet. `text` holds nothing of ours."""
+        ...
+
+    def remove(self, text: str) -> str | None:
+        """The text without ours; None = the file goes away."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFile:
+    """A file that is ours as a whole. `mark` is a text that only our versions of it hold."""
+
+    path: Path
+    why: str
+    content: str
+    mark: str
+
+    def holds(self, text: str) -> bool:
+        """Whether it is this very content."""
+        return text == self.content
+
+    def present(self, text: str) -> bool:
+        """Whether it is one of our versions."""
+        return self.mark in text
+
+    def version(self, text: str) -> int:
+        """The version in `text`, if our content carries one."""
+        return version_in(text) if STAMP in self.content else INSTALL_VERSION
+
+    def add(self, text: str | None) -> str:
+        """Our content, if there is no file of someone else.
+
+        Raises:
+            HostError: if there is one.
+        """
+        if text is not None and not self.present(text):
+            raise HostError(
+                f"{self.path} exists and is not Tacit's. Nothing was written.",
+                hint="Move it away, and run the command again.",
+            )
+        return self.content
+
+    def remove(self, text: str) -> str | None:
+        """None for our file; a file of someone else stays."""
+        return None if self.present(text) else text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonMember:
+    """One member of a JSON file, such as `mcp.tacit`. `opening` is what a new file begins with."""
+
+    path: Path
+    why: str
+    keys: tuple[str, ...]
+    value: object
+    opening: str = "{}\n"
+
+    def holds(self, text: str) -> bool:
+        """Whether the member has our value."""
+        node = jsonc.find(jsonc.read(text, path=self.path), self.keys)
+        return node is not None and node.value == self.value
+
+    def present(self, text: str) -> bool:
+        """Whether there is such a member."""
+        return jsonc.find(jsonc.read(text, path=self.path), self.keys) is not None
+
+    def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
+        """A member carries none: other programs read it."""
+        return INSTALL_VERSION
+
+    def add(self, text: str | None) -> str:
+        """The text with the member."""
+        return jsonc.put(
+            self.opening if not text or not text.strip() else text, self.keys, self.value, path=self.path
+        )
+
+    def remove(self, text: str) -> str | None:
+        """The text without the member, and without the object around it if that is empty now."""
+        remaining = jsonc.cut(text, self.keys, path=self.path)
+        if remaining == text:
+            return text
+        remaining = jsonc.prune(remaining, self.keys[:-1], path=self.path)
+        return None if remaining == self.opening else remaining
+
+
+def plugin_text(*segments: str) -> str:
+    """A file of `plugins/`, from the installed package or the source tree.
+
+    Raises:
+        HostError: if the installation is incomplete.
+    """
+    package = Path(tacit.__file__).parent
+    for root in (package / "plugins", package.parents[3] / "plugins"):
+        file = root.joinpath(*segments)
+        if file.is_file():
+            return file.read_text(encoding="utf-8")
+    raise HostError(
+        f"This installation of Tacit lacks the file plugins/{'/'.join(segments)}.",
+        hint="Install Tacit again.",
+    )
+
+
+LAUNCHER_NAMES = ("tacit-hook", "tacit-hook.exe")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookSettings:
+    """The `hooks` of a settings file: one entry of ours for each event, after those of others.
+
+    Attributes:
+        path: the file.
+        groups: our entries, each with its event. An entry is a group with a list of handlers, or a single handler.
+        why: what they are for.
+        unread: why the host would ignore the content of the file; "" when it reads it.
+        opening: the content of a new file.
+        rules: the rules for tools that the file shall hold beside those of others.
+    """
+
+    path: Path
+    groups: tuple[tuple[str, Mapping[str, object]], ...]
+    why: str = "calls Tacit when a session, prompt or tool call begins or ends (hooks)"
+    unread: Callable[[Path, str], str] = lambda _path, _text: ""
+    opening: str = "{}\n"
+    rules: tuple[str, ...] = ()
+
+    def holds(self, text: str) -> bool:
+        """Whether every event has exactly our entry, and no other event has one."""
+        actual = [(event, group) for event, _, group in self._ours(text)]
+        return sorted(actual, key=lambda pair: pair[0]) == sorted(self.groups, key=lambda pair: pair[0])
+
+    def present(self, text: str) -> bool:
+        """Whether any hook of ours is in it."""
+        return next(self._ours(text), None) is not None
+
+    def version(self, text: str) -> int:
+        """The oldest version among our entries."""
+        return min((version_in(json.dumps(group)) for _, _, group in self._ours(text)), default=1)
+
+    def add(self, text: str | None) -> str:
+        """The text with an entry for each event."""
+        text = self.opening if not text or not text.strip() else text
+        for event, group in self.groups:
+            text = jsonc.append(text, ("hooks", event), group, path=self.path)
+        return text
+
+    def remove(self, text: str) -> str | None:
+        """The text without our handlers, and without the lists that are empty then."""
+        touched: set[str] = set()
+        while (entry := next(self._ours(text), None)) is not None:
+            event, index, group = entry
+            touched.add(event)
+            ours = [_is_ours(handler) for handler in _handlers(group)]
+            if not all(ours):  # someone wrote a handler of their own into our group
+                text = self._cut_handler(text, event, index, ours.index(True))
+            else:
+                text = jsonc.cut(text, ("hooks", event), path=self.path, index=index)
+        if not touched:
+            return text
+        text = jsonc.prune(text, *(("hooks", event) for event in touched), ("hooks",), path=self.path)
+        return None if text == self.opening else text
+
+    def _ours(self, text: str) -> Iterator[tuple[str, int, object]]:
+        """(event, index, entry) of every entry with a handler of ours."""
+        hooks = jsonc.find(jsonc.read(text, path=self.path), ("hooks",))
+        for member in hooks.members if hooks is not None else ():
+            for index, item in enumerate(member.node.items):
+                if any(_is_ours(handler) for handler in _handlers(item.value)):
+                    yield member.key, index, item.value
+
+    def _cut_handler(self, text: str, event: str, index: int, at: int) -> str:
+        array = jsonc.find(jsonc.read(text, path=self.path), ("hooks", event))
+        assert array is not None
+        group = array.items[index]
+        inside = jsonc.cut(text[group.start : group.end], ("hooks",), path=self.path, index=at)
+        return text[: group.start] + inside + text[group.end :]
+
+
+def group_of(handler: Mapping[str, object], matcher: str = "") -> Mapping[str, object]:
+    """Return the group with one handler; "" = for all calls."""
+    return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
+
+
+def not_plain_json(path: Path, text: str, *, reader: str, reads_mark: bool = True) -> str:
+    """Say why the host `reader` would ignore this settings file as a whole; "" when it reads it.
+
+    It reads no comments and no trailing commas, which editors allow: measured on Claude Code 2.1.328 and Codex 0.169.0. `reads_mark`
+    = it reads a file that begins with a byte order mark, as Claude Code does.
+    """
+    if text.startswith("\ufeff") and not reads_mark:
+        return (
+            f"{reader} ignores all of {path}: it begins with a byte order mark. Save it as UTF-8 without one."
+        )
+    try:
+        json.loads(text.removeprefix("\ufeff") or "{}")
+    except ValueError as error:
+        line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        return (
+            f"{reader} ignores all of {path}{line}: it takes plain JSON, without comments and trailing commas. "
+            "Take them out of it."
+        )
+    except RecursionError:
+        return ""  # whoever changes the file reports it
+    return ""
+
+
+def _handlers(entry: object) -> list[object]:
+    """The handlers of a group; a single handler counts as a group of its own."""
+    if not isinstance(entry, Mapping):
+        return []
+    fields = cast("Mapping[str, object]", entry)
+    if "hooks" not in fields:
+        return [entry]
+    handlers = fields["hooks"]
+    return cast("list[object]", handlers) if isinstance(handlers, list) else []
+
+
+def _is_ours(handler: object) -> bool:
+    if not isinstance(handler, Mapping):
+        return False
+    fields = cast("Mapping[str, object]", handler)
+    return _calls_launcher(fields.get("command")) or (
+        fields.get("type") == "mcp_tool" and fields.get("server") == "tacit"
+    )
+
+
+def _calls_launcher(command: object) -> bool:
+    """Whether `command` is the launcher's path, or a line for a shell that begins with it."""
+    if not isinstance(command, str):
+        return False
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    return any(PureWindowsPath(word).name in LAUNCHER_NAMES for word in (command, *words[:1]))
+
+
+TOOLS = ("memory_get", "memory_add")
+"""The tools that an agent calls by itself in an ordinary session."""
+
+
+Word = Literal["allow", "ask", "deny"]
+
+
+Rule = tuple[Word, str, Path | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """What a host does at a call of `tool`, and the rule of the file `path` that says so; "" = no rule does, so the host asks."""
+
+    tool: str
+    word: Word
+    rule: str = ""
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        does = {"allow": "does not ask before", "ask": "asks before", "deny": "never runs"}[self.word]
+        return f"{does} {self.tool}" + (f" ({self.rule} in {self.path})" if self.path else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """The consent of the user that a host calls memory tools without asking.
+
+    Attributes:
+        rules: rules that the host's own settings shall hold.
+        earlier: those that an installation wrote there.
+        wanted: further files with a rule.
+        gone: files that shall hold no rule of ours any more.
+        notes: what stands without a rule of ours, and why.
+        tools: the tools that the rules allow.
+    """
+
+    rules: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    wanted: tuple[Target, ...] = ()
+    gone: tuple[Target, ...] = ()
+    notes: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+
+Settings = tuple[Path, Mapping[str, object]]
+
+
+def files_of_project(project_root: Path | None, *names: str) -> tuple[Path, ...]:
+    """Return the files of the project by these names; () without a project."""
+    return tuple(project_root / name for name in names) if project_root else ()
+
+
+def read_settings(*paths: Path) -> Iterator[Settings]:
+    """The files that hold a JSON object, with or without comments."""
+    for path in paths:
+        try:
+            text = read_text(path)
+            value = jsonc.read(text, path=path).value if text else None
+        except HostError:
+            continue
+        if isinstance(value, Mapping):
+            yield path, cast("Mapping[str, object]", value)

@@ -1,18 +1,328 @@
-"""OpenCode: plugin, MCP server."""
+"""OpenCode: what our plugin (`plugins/opencode/tacit.js`) sends and gets (measured on 1.18.33; docs/guide/opencode.md).
+
+In: `{"event", "sessionID", "directory", ...}` as the plugin makes it. Out: one signal, or none; a reply of
+`{"system": text}` (the stable text in the system prompt), `{"text": text}` (kept with the message or the tool result
+it was asked for), `{"history": [message ids]}` (of all texts only these stay), `{"mode": "system_every_call"}`, `{"notice": line}`. Never: a decision that the plugin must take.
+
+A subagent is a session of its own with a parent. Its first prompt is the parent's task, so it becomes
+`SubagentStarted`; all its prompts are written by a program.
+"""
 
 from __future__ import annotations
 
-from tacit.hosts.built_in import BuiltInHost
+import json
+import re
+from collections.abc import Mapping
 
-OPENCODE = BuiltInHost(
-    name="opencode",
-    title="OpenCode",
-    package=__name__,
-    program="opencode",
-    npm_packages=("opencode-ai", "@opencode-ai/cli"),
-    places=(".opencode/bin/opencode", ".local/bin/opencode", ".bun/bin/opencode"),
-    data=(".local", "share", "opencode"),
-    data_variable=("XDG_DATA_HOME", "opencode"),
-    start={"event": "session.start"},
-    reads_sessions=True,
+from tacit.hosts.payload import (
+    MAX_OUTPUT_CHARS,
+    MAX_REPLAY,
+    Fields,
+    digest,
+    joined,
+    read_replay,
+    relative_paths,
+    replay_reply,
+    start_source,
+    time_step,
 )
+from tacit.model.pack import Block, Surface
+from tacit.model.session import SessionKey
+from tacit.model.signal import (
+    Compacting,
+    MessageEnded,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Signal,
+    SubagentStarted,
+    ToolCall,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+    mark_of_write,
+)
+from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, ReplayRequest
+from tacit.reading.prompts import machine_made
+
+NAME = "opencode"
+CAP_CHARS = 60_000
+"""OpenCode has no cap of its own; this one only bounds a mistake."""
+
+_SYSTEM_EVENTS = frozenset({"session.start", "system", "subagent", "compacted"})
+_OUR_SERVER = "tacit_"
+"""How the names of our own tools begin: OpenCode puts the name of the server before them."""
+_TEXT_EVENTS = frozenset({"prompt", "tool.before", "tool.after", "tool.failed"})
+_TOOLS = {"apply_patch": "edit", "patch": "edit", "multiedit": "edit", "shell": "bash"}
+_PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+
+_DELIVERIES = (
+    Delivery(surface=Surface.START, where="end of the system message"),
+    Delivery(surface=Surface.PROMPT, where="text part of the user message, behind the prompt"),
+    Delivery(
+        surface=Surface.ACTION,
+        where="end of the call's result",
+        limit="the call that it is for has run by then; the next one can follow the rule",
+    ),
+    Delivery(surface=Surface.FAILURE, where="end of the failed result"),
+    Delivery(surface=Surface.COMPACTION, where="system message, renewed"),
+    Delivery(surface=Surface.SUBAGENT, where="system message of the subagent"),
+    Delivery(surface=Surface.ON_DEMAND, where="result of the MCP tool"),
+)
+
+
+class OpenCode:
+    """The `Host` for OpenCode; also a `ReplayingHost`, because the plugin alone holds what was handed over."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """`opencode`."""
+        return NAME
+
+    @property
+    def capabilities(self) -> HostCapabilities:
+        """OpenCode stores nothing: the plugin re-adds every block on each request, and asks again after a restart."""
+        return HostCapabilities(
+            arrival=BESIDE_RESULTS,
+            cap_chars=CAP_CHARS,
+            stored=False,
+            post_compaction=True,
+            loads_rule_files=("AGENTS.md",),
+            rule_file_fallbacks=("CLAUDE.md", "CONTEXT.md"),
+            system_prompt=True,
+            agents_without_tools=("explore",),
+            title="OpenCode",
+            basis="measured on version 1.18.33",
+            tool_calls="The host does not ask before `memory_get` and `memory_add`, unless your `permission` says so.",
+            deliveries=_DELIVERIES,
+        )
+
+    def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
+        """Read what the plugin sent; None for events that mean nothing to us (`ping`, `replay`, unknown ones).
+
+        Raises:
+            InvalidPayload: naming the field that is missing or wrong.
+        """
+        fields = Fields(NAME, payload)
+        event = fields.needed_identifier("event")
+        match event:
+            case "session.start" | "system" | "compacted":
+                return _started(fields, event, at_ms)
+            case "subagent":
+                return _subagent(fields, at_ms)
+            case "prompt":
+                return _prompt(fields, at_ms)
+            case "tool.before" | "tool.after" | "tool.failed":
+                return _tool(fields, event, at_ms)
+            case "compacting":
+                return _compacting(fields, at_ms)
+            case "message.end" | "idle":
+                return _message_end(fields, event, at_ms)
+            case "deleted" | "end":
+                return _ended(fields, event, at_ms)
+            case _:
+                return None
+
+    def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
+        """The reply as JSON; "" when there is nothing to say or the event takes no text."""
+        event = payload.get("event")
+        takes_system, takes_text = event in _SYSTEM_EVENTS, event in _TEXT_EVENTS
+        if not (takes_system or takes_text):
+            return ""
+        answer: dict[str, object] = {}
+        if not block.empty:
+            every_call = block.placement == "system"
+            answer["system" if takes_system or every_call else "text"] = block.text
+            if every_call:
+                answer["mode"] = "system_every_call"
+        if block.history is not None:
+            answer["history"] = block.history
+        if notice:
+            answer["notice"] = notice
+        return json.dumps(answer) if answer else ""
+
+    def parse_replay(self, payload: Mapping[str, object]) -> ReplayRequest | None:
+        """Read `{"event": "replay", "sessionID", "messageIDs": [...]}`; None for other events.
+
+        Raises:
+            InvalidPayload: naming the field that is missing or wrong.
+        """
+        return read_replay(Fields(NAME, payload), session="sessionID", messages="messageIDs")
+
+    def encode_replay(self, texts: Mapping[str, str]) -> str:
+        """`{"texts": {message id: exact text}}`; "" when nothing is known."""
+        return replay_reply(texts)
+
+
+def _session(fields: Fields) -> SessionKey:
+    return SessionKey(host=NAME, session_id=fields.needed_identifier("sessionID"))
+
+
+def _parent(fields: Fields) -> SessionKey | None:
+    parent = fields.identifier("parentID")
+    return SessionKey(host=NAME, session_id=parent) if parent else None
+
+
+def _forked_from(fields: Fields) -> SessionKey | None:
+    origin = fields.identifier("forkOf")
+    return SessionKey(host=NAME, session_id=origin) if origin else None
+
+
+def _moment(fields: Fields, at_ms: int) -> str:
+    """The id that the plugin gave the event, else the five-second step of its arrival."""
+    return fields.identifier("id") or str(time_step(at_ms))
+
+
+def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | SubagentStarted:
+    if fields.identifier("parentID") and event != "compacted":
+        return _subagent(fields, at_ms)
+    name, source = start_source(fields)
+    name, source = ("compact", "compact") if event == "compacted" else (name, source)
+    # A session starts or is forked once; it resumes once per life of the plugin (`id`) and compacts once per event (`id`).
+    moment = "" if name in ("startup", "fork") else _moment(fields, at_ms)
+    copied = zip(
+        fields.texts("originals", most=MAX_REPLAY), fields.texts("copies", most=MAX_REPLAY), strict=False
+    )
+    return SessionStarted(
+        session=_session(fields),
+        key=f"start:{name}:{moment}",
+        at_ms=at_ms,
+        cwd=fields.path("directory"),
+        agent=fields.identifier("agent"),
+        transcript_path=fields.path("transcriptPath"),
+        parent=_parent(fields) if source != "fork" else _forked_from(fields),
+        source=source,
+        copied=tuple(copied),
+        turns_back=max(0, fields.whole("turnsBack") or 0),
+    )
+
+
+def _subagent(fields: Fields, at_ms: int) -> SubagentStarted:
+    session = _session(fields)
+    agent = fields.identifier("agent")
+    return SubagentStarted(
+        session=session,
+        key="subagent",
+        at_ms=at_ms,
+        cwd=fields.path("directory"),
+        agent=agent,
+        agent_id=session.session_id,
+        transcript_path=fields.path("transcriptPath"),
+        parent=_parent(fields),
+        agent_type=agent,
+        task=fields.text("text"),
+    )
+
+
+def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
+    text = fields.needed_text("text")
+    message_id = fields.identifier("messageID")
+    parent = _parent(fields)
+    return PromptSubmitted(
+        session=_session(fields),
+        key=f"prompt:{message_id}" if message_id else f"prompt:{digest(_moment(fields, at_ms), text)}",
+        at_ms=at_ms,
+        cwd=fields.path("directory"),
+        agent=fields.identifier("agent"),
+        transcript_path=fields.path("transcriptPath"),
+        parent=parent,
+        text=text,
+        message_id=message_id,
+        previous_message_end=fields.text("previous", limit=MAX_OUTPUT_CHARS),
+        machine=parent is not None or fields.flag("synthetic") or machine_made(text),
+    )
+
+
+def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished | ToolFailed:
+    session = _session(fields)
+    call = _call(fields)
+    key = f"{event}:{call.call_id or digest(call.tool, call.paths, call.command, _moment(fields, at_ms))}"
+    cwd, agent, parent = fields.path("directory"), fields.identifier("agent"), _parent(fields)
+    if event == "tool.before":
+        # What a subagent notes is of the session that the user types in.
+        at_work = parent if call.writes and not call.fetches and parent else session
+        return ToolStarting(
+            session=at_work, key=key, at_ms=at_ms, cwd=cwd, agent=agent, parent=parent, call=call
+        )
+    output = fields.text("output", limit=MAX_OUTPUT_CHARS)
+    exit_code = fields.whole("exit")
+    if event == "tool.after" and not exit_code:
+        return ToolFinished(
+            session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, parent=parent, call=call, output=output
+        )  # fmt: skip
+    if event == "tool.after":
+        error = f"Exit code {exit_code}\n{output}"
+    else:
+        error = fields.needed_text("error", limit=MAX_OUTPUT_CHARS)
+    return ToolFailed(
+        session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, parent=parent, call=call, error=error
+    )  # fmt: skip
+
+
+def _call(fields: Fields) -> ToolCall:
+    arguments = fields.child("args")
+    name = fields.needed_identifier("tool")
+
+    word = arguments.loose_text
+    words = [word(key) for key in ("newString", "content", "patchText", "prompt", "pattern", "query", "url")]
+    if isinstance(arguments.raw("edits"), list):
+        words += [edit.text("newString", limit=MAX_OUTPUT_CHARS) for edit in arguments.children("edits")
+                  if isinstance(edit.raw("newString"), str)]  # fmt: skip
+    paths = [word("filePath"), word("path"), *_PATCHED_FILE.findall(word("patchText"))]
+    return ToolCall(
+        tool=_TOOLS.get(name, name),
+        call_id=fields.identifier("callID"),
+        paths=relative_paths(paths, cwd=fields.path("directory")),
+        command=word("command"),
+        text=joined(words),
+        writes=mark_of_write(name.removeprefix(_OUR_SERVER), arguments.raw)
+        if name.startswith(_OUR_SERVER)
+        else "",
+    )
+
+
+def _compacting(fields: Fields, at_ms: int) -> Compacting:
+    return Compacting(
+        session=_session(fields),
+        key=f"compacting:{_moment(fields, at_ms)}",
+        at_ms=at_ms,
+        cwd=fields.path("directory"),
+        automatic=fields.flag("automatic"),
+    )
+
+
+def _message_end(fields: Fields, event: str, at_ms: int) -> MessageEnded | None:
+    session = _session(fields)
+    text = fields.text("text")
+    if not text:  # an idle without words would wipe out the end of the last message
+        return None
+    return MessageEnded(
+        session=session,
+        key=f"{event}:{digest(fields.identifier('messageID') or _moment(fields, at_ms), text)}",
+        at_ms=at_ms,
+        cwd=fields.path("directory"),
+        agent=fields.identifier("agent"),
+        transcript_path=fields.path("transcriptPath"),
+        parent=_parent(fields),
+        text=text,
+        final=event == "idle",
+    )
+
+
+def _ended(fields: Fields, event: str, at_ms: int) -> SessionEnded:
+    deleted = event == "deleted"
+    return SessionEnded(
+        session=_session(fields),
+        key="deleted" if deleted else f"end:{_moment(fields, at_ms)}",
+        at_ms=at_ms,
+        cwd=fields.path("directory"),
+        transcript_path=fields.path("transcriptPath"),
+        parent=_parent(fields),
+        reason="deleted" if deleted else fields.identifier("reason"),
+        deleted=deleted,
+    )
+
+
+HOST = OpenCode()

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from tacit.config.home import Home
 from tacit.errors import HostError
-from tacit.hosts.install.files import is_there
-from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Place, Target, plugin_text
+from tacit.hosts.install.files import STAMP, JsonMember, OwnFile, Place, Target, is_there, plugin_text
 
 PLUGIN_MARK = 'export default { id: "tacit"'
 _BLANK = 'const INSTALLED = { home: "", launcher: "" }'

@@ -10,7 +10,7 @@ import json
 import shutil
 from pathlib import Path
 
-from tacit.hosts.probe.process import (
+from tacit.hosts.probe import (
     SEARCH_PATH,
     ProbeResult,
     ProofJob,

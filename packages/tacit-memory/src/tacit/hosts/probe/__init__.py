@@ -1,1 +1,315 @@
-"""Proof that injected text reaches the model: a loopback stub model and one run of the real host against it."""
+"""Proof that injected text reaches the model: one run of the real host against a loopback stub model, or of the command that a client's file names.
+
+In: a command, folders, the installed files. Out: the client's output and exit code, and a result with advice. A client gets only the environment that is
+made here, and its whole process group ends with it. The user's files are read, never written; nothing leaves the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from tacit.config.home import chosen_transport
+from tacit.errors import HostError
+from tacit.hosts.install import jsonc
+from tacit.hosts.install.files import read_text
+from tacit.hosts.probe.stub_model import CallTool, Reply, Say, StubModel
+from tacit.hosts.probe.wire import as_list, as_mapping, flat_text
+from tacit.system.processes import end_group, group_options
+
+SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Where clients find git, node and a shell when the caller names no other folders."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A client that ended. `code` is None when it was ended for taking too long."""
+
+    code: int | None
+    out: str
+    err: str
+    took_ms: float
+
+
+HOOK_DEADLINE_MS = 4500
+"""A probe asks whether text arrives, not how fast: hooks may start a daemon first. Below the hosts' own 5 seconds."""
+
+
+def clean_environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH_PATH) -> dict[str, str]:
+    """The environment every client gets: a home of its own, no proxies, no package registry.
+
+    Args:
+        home: throw-away home folder of the client.
+        tacit_home: the Tacit home that hooks and plugin shall use.
+        search_path: value of PATH.
+    """
+    return {
+        "HOME": str(home),
+        "TACIT_HOME": str(tacit_home),
+        "TACIT_HOOK_DEADLINE_MS": str(HOOK_DEADLINE_MS),
+        "PATH": search_path,
+        "TERM": "dumb",
+        "LANG": "C.UTF-8",
+        "NO_PROXY": "*",
+        "no_proxy": "*",
+        "npm_config_registry": "http://127.0.0.1:9/",
+        "npm_config_fetch_retries": "0",
+        "npm_config_audit": "false",
+        **chosen_transport(),
+    }
+
+
+def run_client(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    cwd: Path,
+    timeout_s: float,
+    standard_input: str | None = None,
+) -> Finished:
+    """Run `command` to its end, or end its whole process group after `timeout_s`."""
+    started = time.monotonic()
+    process = subprocess.Popen(
+        list(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        env=dict(environment),
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        **group_options(),
+    )
+    code: int | None
+    try:
+        out, err = process.communicate(standard_input, timeout=timeout_s)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        end_group(process.pid)
+        out, err = process.communicate()
+        code = None
+    return Finished(code=code, out=out, err=err, took_ms=(time.monotonic() - started) * 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofJob:
+    """What a host's `prove` is given.
+
+    Attributes:
+        files: the installed files of the host. Read only.
+        user_home: the user's home folder. Read only.
+        tacit_home: a throw-away Tacit home whose store holds a memory with `nonce`. The caller ends its daemon.
+        nonce: letters and digits that occur nowhere else.
+        launcher: what hooks must call.
+        search_path: value of PATH.
+        executable: the program of the host, where it can be run.
+        calls: tools of ours that the stub model calls.
+        rules: the rules with which the host calls them without asking.
+    """
+
+    files: tuple[Path, ...]
+    user_home: Path
+    tacit_home: Path
+    nonce: str
+    launcher: Path
+    search_path: str
+    executable: Path = Path()
+    calls: tuple[CallTool, ...] = ()
+    rules: tuple[str, ...] = ()
+
+    def file(self, *names: str) -> Path:
+        """Return the installed file of one of these names."""
+        return next(path for path in self.files if path.name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """Whether injected text reached the model request of a real host.
+
+    Attributes:
+        ok: the nonce was in a request of the agent.
+        where: JSON paths of the nonce in that request, empty when it was not there.
+        took_ms: the whole run of the host.
+        advice: one or two sentences that say what was seen and what to do; empty when `ok`.
+        requests: how many model requests the host made.
+        answers: what the host gave the model for the calls of tools that the probe made, in order.
+        output_end: the end of what the host printed, for the report of a failure.
+    """
+
+    ok: bool
+    where: tuple[str, ...]
+    took_ms: float
+    advice: str = ""
+    requests: int = 0
+    answers: tuple[str, ...] = ()
+    output_end: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scratch:
+    """What a client runs with: a stub model, an empty home folder and an empty project folder."""
+
+    stub: StubModel
+    home: Path
+    project: Path
+
+
+@contextmanager
+def scratch(calls: Sequence[CallTool] = ()) -> Generator[Scratch]:
+    """Start a stub model that makes `calls` and make the folders; afterwards stop it and remove them."""
+    folder = Path(tempfile.mkdtemp(prefix="tacit-probe-")).resolve()
+    script = [Reply(when="", answers=(*calls, Say(text="done")))] if calls else []
+    try:
+        with StubModel(script) as stub:
+            home, project = folder / "home", folder / "project"
+            home.mkdir()
+            project.mkdir()
+            yield Scratch(stub=stub, home=home, project=project)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def judge(finished: Finished, stub: StubModel, *, nonce: str, host: str) -> ProbeResult:
+    """Turn a finished run and the requests that the stub model recorded into a result with advice."""
+    requests = stub.agent_requests
+    answers = tuple(turn.text for request in requests[-1:] for turn in request.turns if turn.role == "tool")
+    # What a tool answered is no injected text.
+    injected = [r for r in requests if all(turn.role != "tool" for turn in r.turns)]
+    locations = next((tuple(places) for r in injected if (places := r.find(re.escape(nonce)))), ())
+    end = (finished.out + finished.err)[-2000:]
+    if locations:
+        return ProbeResult(
+            ok=True, where=locations, took_ms=finished.took_ms, requests=len(requests), answers=answers
+        )
+    if finished.code is None:
+        advice = f"{host} did not end in time. Run it once by hand to see what it waits for."
+    elif not requests:
+        advice = (
+            f"{host} ended with code {finished.code} without asking the model. "
+            "Read its output below; the client itself does not start."
+        )
+    else:
+        advice = (
+            f"{host} asked the model, but without the memory. The hooks did not run or found nothing: "
+            "see `tacit logs` and `tacit status`, and whether the host's settings disable hooks or plugins."
+        )
+    return ProbeResult(
+        ok=False, where=(), took_ms=finished.took_ms, advice=advice, requests=len(requests), output_end=end
+    )
+
+
+def not_run(advice: str) -> ProbeResult:
+    """Return the result of a probe that could not start because something is not installed."""
+    return ProbeResult(ok=False, where=(), took_ms=0.0, advice=advice)
+
+
+def hooks_only(settings: object, names: Sequence[str] = ("hooks",)) -> dict[str, object]:
+    """Return the members `names` of a settings file. Permissions, keys and helpers of the user do not reach the probe."""
+    if not isinstance(settings, dict):
+        return {}
+    fields = cast("dict[str, object]", settings)
+    return {name: fields[name] for name in names if isinstance(fields.get(name), dict)}
+
+
+def problem_of(hooks: str, *, file: Path, launcher: Path, host: str) -> ProbeResult | None:
+    """Return the result of a probe that cannot run; None = it can.
+
+    Args:
+        hooks: the JSON text of the hooks.
+        file: where they come from, for the advice.
+        launcher: what one of them must call.
+        host: the name that `tacit install` knows.
+    """
+    path = str(launcher)
+    # JSON text may escape letters and backslashes of the path.
+    if all(form not in hooks for form in (path, json.dumps(path)[1:-1])):
+        return not_run(f"{file} has no hook that calls {launcher}. Run `tacit install {host}`.")
+    if not launcher.exists():
+        return not_run(f"The launcher {launcher} is missing. Run `tacit install {host}` again.")
+    return None
+
+
+_HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "tacit doctor", "version": "1"},
+}
+
+
+def probe_server(
+    file: Path,
+    keys: Sequence[str],
+    *,
+    tacit_home: Path,
+    nonce: str,
+    search_path: str = SEARCH_PATH,
+    timeout_s: float = 60.0,
+) -> ProbeResult:
+    """Start the server of the entry at `keys` in `file` and look for `nonce` in the answer of `memory_search`.
+
+    Args:
+        file: the client's configuration. Read only.
+        keys: the keys of the entry, such as `("mcpServers", "tacit")`.
+        tacit_home: a throw-away Tacit home whose store holds a memory with `nonce`. The caller ends its daemon.
+        nonce: letters and digits that occur nowhere else.
+        search_path: PATH of the server.
+        timeout_s: longest wait.
+    """
+    try:
+        node = jsonc.find(jsonc.read(read_text(file) or "{}", path=file), keys)
+    except HostError as error:
+        return not_run(f"{error.message} {error.hint}")
+    entry = as_mapping(node.value if node is not None else None)
+    command = [str(entry.get("command", "")), *(str(word) for word in as_list(entry.get("args")))]
+    if not command[0]:
+        return not_run(f"{file} has no server {'.'.join(keys)}. Install it again.")
+    asked = {"name": "memory_search", "arguments": {"query": nonce}}
+    messages = (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked},
+    )
+    try:
+        finished = run_client(
+            command,
+            environment=clean_environment(tacit_home, tacit_home, search_path=search_path),
+            cwd=tacit_home,
+            timeout_s=timeout_s,
+            standard_input="".join(f"{json.dumps(message)}\n" for message in messages),
+        )
+    except OSError as error:
+        return not_run(f"{command[0]} cannot be started ({error.strerror}). Install it again.")
+    if nonce in _answer(finished.out):
+        return ProbeResult(ok=True, where=("answer of memory_search",), took_ms=finished.took_ms)
+    advice = "The server that the file names ran and did not answer with the memory: see `tacit logs` and `tacit status`."
+    end = (finished.out + finished.err)[-2000:]
+    return ProbeResult(ok=False, where=(), took_ms=finished.took_ms, advice=advice, output_end=end)
+
+
+def _answer(out: str) -> str:
+    """Return the text of the answer to the second message."""
+    for line in out.splitlines():
+        try:
+            message = as_mapping(cast("object", json.loads(line)))
+        except ValueError:
+            continue
+        if message.get("id") == 2:
+            return flat_text(as_mapping(message.get("result")).get("content"))
+    return ""
+
+
+def prove_server(job: ProofJob, keys: Sequence[str]) -> ProbeResult:
+    """Run the command that the client's file names at `keys`, and look for the nonce in its answer."""
+    return probe_server(
+        job.files[0], keys, tacit_home=job.tacit_home, nonce=job.nonce, search_path=job.search_path
+    )

@@ -18,25 +18,23 @@ from types import TracebackType
 from typing import Literal, Self, cast
 
 from tacit.hosts.probe import wire
-from tacit.hosts.probe.conversation import (
-    Place,
-    Turn,
-    as_list,
-    as_mapping,
-    find_places,
-    find_text,
-    newest_prompt,
-    read_turns,
-)
-from tacit.hosts.probe.script import (
+from tacit.hosts.probe.wire import (
     DEFAULT_USAGE_TOKENS,
     Answer,
     CallTool,
+    Place,
     Refuse,
     Reply,
     Say,
     Script,
+    Turn,
+    as_list,
+    as_mapping,
     decide,
+    find_places,
+    find_text,
+    newest_prompt,
+    read_turns,
     read_usage_directive,
 )
 

@@ -1,14 +1,282 @@
-"""An answer in the words of a model API. In: an answer and the request. Out: a JSON object or server-sent events.
+"""Requests and answers of model APIs, and what the stub model says.
 
-Formats: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini. Never decides what to answer.
+In: a request body in the format of Anthropic Messages, OpenAI Chat Completions, OpenAI Responses or Gemini. Out: its turns and places of text; an answer as a
+JSON object or server-sent events. A script is a list of replies; without a matching one, directives in the prompt decide, else a short fixed text.
+Directives (the k-th tool call is made when k tool results follow the prompt):
+    STUB_TOOL {"name": "Bash", "input": {...}}    STUB_TEXT word, or STUB_TEXT "several words"
+    STUB_USAGE 199000  input tokens to report     STUB_HTTP 500  answer with this status
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, cast
 
-from tacit.hosts.probe.script import CallTool, Say
+Role = Literal["system", "user", "assistant", "tool"]
+
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+}
+
+_REMINDER = re.compile(
+    r"<(system[-_]reminder|hook_context|session_context|current_datetime)>.*?</\1>"
+    r"|\ATool \"[^\"\n]*\" failed\. Additional guidance from \w+ hooks:.*",
+    re.DOTALL,
+)
+"""What hosts put into messages of the user beside the user's words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One entry of a conversation. `text` of a tool result is what the model reads as its output."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One match of a pattern in a request body.
+
+    Attributes:
+        path: where, as `messages[0].content[1].text`.
+        offset: index of the match in that string.
+        text: the whole string at that path.
+    """
+
+    path: str
+    offset: int
+    text: str
+
+
+def find_places(body: object, pattern: str) -> tuple[Place, ...]:
+    """Every match of the regular expression `pattern` in any string of `body`, in document order."""
+    compiled = re.compile(pattern)
+    return tuple(
+        Place(path=path, offset=match.start(), text=text)
+        for path, text in _strings(body, "")
+        for match in compiled.finditer(text)
+    )
+
+
+def find_text(body: object, pattern: str) -> list[str]:
+    """JSON paths of every match of `pattern` in `body`, in document order, one entry per match."""
+    return [place.path for place in find_places(body, pattern)]
+
+
+def as_mapping(value: object) -> Mapping[str, object]:
+    """`value` where it is a JSON object, else an empty one."""
+    return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
+
+
+def as_list(value: object) -> Sequence[object]:
+    """`value` where it is a JSON array, else an empty one."""
+    return cast(Sequence[object], value) if isinstance(value, list) else ()
+
+
+def flat_text(content: object) -> str:
+    """All text of a content value: a string, or the text of its blocks joined by line ends."""
+    if isinstance(content, str):
+        return content
+    texts = (as_mapping(block).get("text") for block in as_list(content))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def read_turns(body: Mapping[str, object]) -> tuple[Turn, ...]:
+    """The conversation of a request, oldest first; empty where the format is not known."""
+    if "input" in body:
+        return tuple(_responses_turns(body["input"]))
+    if "contents" in body:
+        return tuple(turn for content in as_list(body["contents"]) for turn in _gemini_turns(content))
+    return tuple(turn for message in as_list(body.get("messages")) for turn in _message_turns(message))
+
+
+def newest_prompt(turns: Sequence[Turn]) -> tuple[str, int]:
+    """The newest text of the user without the host's reminders, and how many tool results follow it."""
+    text, results = "", 0
+    for turn in turns:
+        prompt = _REMINDER.sub("", turn.text).strip() if turn.role == "user" else ""
+        if prompt:
+            text, results = prompt, 0
+        elif turn.role == "tool":
+            results += 1
+    return text, results
+
+
+def _strings(value: object, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, child in cast(Mapping[str, object], value).items():
+            yield from _strings(child, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for index, child in enumerate(cast(list[object], value)):
+            yield from _strings(child, f"{path}[{index}]")
+
+
+def _message_turns(message: object) -> Iterator[Turn]:
+    """Turns of one message. Text beside tool results is the host's, not a new prompt: it belongs to the result."""
+    fields = as_mapping(message)
+    role = _ROLES.get(str(fields.get("role")), "user")
+    content = fields.get("content")
+    results = [block for block in as_list(content) if as_mapping(block).get("type") == "tool_result"]
+    if role == "user" and results:
+        for block in results:
+            yield Turn(role="tool", text=flat_text(as_mapping(block).get("content")))
+        return
+    yield Turn(role=role, text=flat_text(content))
+
+
+def _responses_turns(items: object) -> Iterator[Turn]:
+    if isinstance(items, str):
+        yield Turn(role="user", text=items)
+        return
+    for item in as_list(items):
+        fields = as_mapping(item)
+        kind = str(fields.get("type", "message"))
+        if kind == "message":
+            yield Turn(
+                role=_ROLES.get(str(fields.get("role")), "user"), text=flat_text(fields.get("content"))
+            )
+        elif kind.endswith("_output"):
+            yield Turn(role="tool", text=flat_text(fields.get("output")))
+
+
+def _gemini_turns(content: object) -> Iterator[Turn]:
+    """Turns of one content. Text beside function responses is the host's, as in `_message_turns`."""
+    fields = as_mapping(content)
+    responses = [
+        as_mapping(as_mapping(part).get("functionResponse"))
+        for part in as_list(fields.get("parts"))
+        if "functionResponse" in as_mapping(part)
+    ]
+    for response in responses:
+        result = as_mapping(response.get("response"))
+        yield Turn(role="tool", text=flat_text(result.get("output") or result.get("error")))
+    if not responses:
+        yield Turn(role=_ROLES.get(str(fields.get("role")), "user"), text=flat_text(fields.get("parts")))
+
+
+DEFAULT_USAGE_TOKENS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Say:
+    """The model says `text` and ends its turn."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallTool:
+    """The model calls a tool of the host, by the host's own name.
+
+    `namespace` = the group of tools that contains the name, if a host of the Responses API has such groups.
+    """
+
+    name: str
+    input: dict[str, object] = field(default_factory=dict[str, object])
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuse:
+    """The model's server fails with this HTTP status."""
+
+    status: int
+
+
+Answer = Say | CallTool | Refuse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """When the newest prompt matches `when` (regular expression, searched), give `answers` in turn.
+
+    The k-th answer is given when k tool results follow the prompt; past the end, the last one that says something,
+    else `done`.
+    """
+
+    when: str
+    answers: tuple[Answer, ...]
+
+    def answer_after(self, results: int) -> Answer:
+        """The answer when `results` tool results follow the prompt."""
+        if results < len(self.answers):
+            return self.answers[results]
+        says = [answer for answer in self.answers if isinstance(answer, Say)]
+        return says[-1] if says else Say(text="done")
+
+
+Script = Sequence[Reply]
+
+
+def decide(script: Script, prompt: str, results: int, *, tools: bool, number: int) -> Answer:
+    """What to answer.
+
+    Args:
+        script: replies, tried in order.
+        prompt: newest text of the user.
+        results: tool results after it.
+        tools: whether the request offers tools; without, no tool is called.
+        number: number of this request, for the fallback text.
+    """
+    for reply in script:
+        if re.search(reply.when, prompt):
+            answer = reply.answer_after(results)
+            if tools or not isinstance(answer, CallTool):
+                return answer
+    if status := re.search(r"STUB_HTTP (\d{3})", prompt):
+        return Refuse(status=int(status.group(1)))
+    calls = read_tool_directives(prompt)
+    if tools and results < len(calls):
+        return calls[results]
+    return Say(text=_read_text_directive(prompt) or f"STUB-OK {number}")
+
+
+def read_tool_directives(prompt: str) -> tuple[CallTool, ...]:
+    """The tool calls that `prompt` asks for, in order; unreadable ones are left out."""
+    decoder = json.JSONDecoder()
+    calls: list[CallTool] = []
+    for match in re.finditer(r"STUB_TOOL\s+(?=\{)", prompt):
+        try:
+            value, _ = decoder.raw_decode(prompt, match.end())
+        except ValueError:
+            continue
+        fields = as_mapping(value)
+        calls.append(
+            CallTool(name=str(fields.get("name", "")), input=cast(dict[str, object], fields.get("input", {})))
+        )
+    return tuple(calls)
+
+
+def read_usage_directive(prompt: str) -> int:
+    """Input tokens to report for this request."""
+    match = re.search(r"STUB_USAGE (\d+)", prompt)
+    return int(match.group(1)) if match else DEFAULT_USAGE_TOKENS
+
+
+def _read_text_directive(prompt: str) -> str:
+    match = re.search(r"STUB_TEXT\s+(?=\S)", prompt)
+    if match is None:
+        return ""
+    remainder = prompt[match.end() :]
+    if remainder.startswith('"'):
+        try:
+            value, _ = json.JSONDecoder().raw_decode(remainder)
+        except ValueError:
+            return ""
+        return str(value)
+    return remainder.split()[0]
+
 
 Event = Mapping[str, object]
 

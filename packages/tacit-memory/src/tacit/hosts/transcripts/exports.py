@@ -1,20 +1,27 @@
-"""Files that hold many conversations. In: a file. Out: one `Transcript` per conversation, with its id.
+"""Files of other tools, and exports of hosts. In: a file. Out: one `Transcript` for each conversation in it.
 
-Knows a conversation by what it holds: `turns` or `messages` with roles (one JSON object, a list of them, or one a line),
-`chat_messages` (Claude.ai's export), `mapping` (ChatGPT's export, of which the branch shown last is read), `info` and
-`messages` (`opencode export`). A list of messages is one conversation.
+- Files of conversations: `turns` or `messages` with roles (one JSON object, a list of them, or one a line), `chat_messages` (Claude.ai's export),
+  `mapping` (ChatGPT's export, of which the branch shown last is read), `info` and `messages` (`opencode export`). A list of messages is one conversation.
+- aider's `.aider.chat.history.md`: `# aider chat started at ...` between empty lines begins a chat. The user's lines begin with `#### ` and end with
+  two blanks, and an empty line stands in front of the first. Lines after `> ` are what aider itself said (tools, commits, questions), the rest is the
+  model's; so is all that stands in a fence, whatever it looks like. Slash commands are left out.
+- Markdown of SpecStory: `_**User (time)**_` and `_**Agent (model time)**_` (older versions: `_**Assistant**_`) above what was said, and tools between
+  `<tool-use ...>` and `</tool-use>`; or a text with a heading per speaker. What stands in a tool's output or the agent's thoughts begins no turn,
+  whatever it looks like. Sidechains are left out unless asked for, and so is the text of slash commands, which the host wrote.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.hosts.opencode.database import take_opencode
-from tacit.hosts.transcripts.assemble import TurnBuilder, text_of, time_of
-from tacit.hosts.transcripts.plain import take_message
+from tacit.hosts.opencode.transcript import take_opencode
+from tacit.hosts.transcripts import Transcript, TurnBuilder, text_of, time_of
 from tacit.hosts.transcripts.rows import (
     Fields,
     fields_of,
@@ -23,11 +30,12 @@ from tacit.hosts.transcripts.rows import (
     list_of,
     parse_json,
     read_whole,
+    take_message,
     text_in,
     whole,
 )
-from tacit.hosts.transcripts.turn import Transcript
 from tacit.state.captured import Position
+from tacit.text.lazy_regex import lazy_regex
 
 _IDS = ("session_id", "sessionId", "conversation_id", "uuid", "id")
 _ROLES = {"human": "user"}
@@ -190,3 +198,301 @@ def read_kimi(path: Path) -> Iterator[Transcript]:
         elif event.get("type") == "tool.call":
             builder.call(text_in(event, "toolName"), text_in(event, "callId"), event.get("input"), at_ms)
     yield whole(builder, end, bad=bad)
+
+
+STARTED = lazy_regex(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$", re.MULTILINE)
+_FENCE = lazy_regex(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
+_PROMPT_LINE = lazy_regex(r"#### (.*)  \r?")
+_COMMIT = lazy_regex(r"^Commit ([0-9a-f]{7,12}) (\S.*?)\s*$")
+_APPLIED = lazy_regex(r"^Applied edit to (.+?)\s*$")
+_RAN = lazy_regex(r"^Running (.+?)\s*$")
+
+
+def read_aider(path: Path) -> Iterator[Transcript]:
+    """The chats of a history, oldest first; their ids are the moments they began at.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    text, _ = read_whole(path)
+    lines = [_Line(text=line) for line in text.split("\n")]
+    _mark_fences(lines)
+    starts = [
+        (number, match)
+        for number, line in enumerate(lines)
+        if not line.fenced and (match := _started(lines, number))
+    ]
+    ends = [number for number, _ in starts[1:]] + [len(lines)]
+    for (number, start), until in zip(starts, ends, strict=False):
+        at_ms = int(datetime.fromisoformat(start[1]).replace(tzinfo=UTC).timestamp() * 1000)
+        builder = TurnBuilder()
+        _take(builder, lines[number + 1 : until], at_ms)
+        cwd = str(path.parent) if path.name == ".aider.chat.history.md" else ""
+        offset = sum(len(line.text) + 1 for line in lines[:until])
+        yield whole(
+            builder,
+            Position(offset=min(offset, len(text))),
+            session_id=re.sub(r"\D+", "-", start[1]),
+            cwd=cwd,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Line:
+    """A line, and whether it belongs to a fence."""
+
+    text: str
+    fenced: bool = False
+
+
+def _started(lines: Sequence[_Line], number: int) -> re.Match[str] | None:
+    """The mark of a new chat, where an empty line stands on both sides of it."""
+    near = (lines[at].text.strip() for at in (number - 1, number + 1) if 0 <= at < len(lines))
+    return None if any(near) else STARTED.fullmatch(lines[number].text)
+
+
+def _mark_fences(lines: Sequence[_Line]) -> None:
+    """Mark the lines of fences. A fence that a reply left open ends at the next chat.
+
+    The mark of a chat inside of a fence is part of the reply: the number of fence lines behind it, up to the next such mark, is odd then.
+    """
+    fences = {number: fence for number, line in enumerate(lines) if (fence := _FENCE.match(line.text))}
+    chats = [number for number in range(len(lines)) if _started(lines, number)]
+    real = {
+        chat
+        for chat, until in zip(chats, [*chats[1:], len(lines)], strict=False)
+        if sum(chat < number < until for number in fences) % 2 == 0
+    }
+    opened = ""
+    for number, line in enumerate(lines):
+        if number in real:
+            opened = ""
+        line.fenced = bool(opened) or number in fences
+        if (fence := fences.get(number)) is not None:
+            if not opened:
+                opened = fence["mark"]
+            elif fence["mark"].startswith(opened) and not fence["info"].strip():
+                opened = ""
+
+
+def _take(builder: TurnBuilder, lines: Sequence[_Line], at_ms: int) -> None:
+    """Aider gives a time to the chat alone: prompts count on from it, a millisecond each, so that they stay in order."""
+    prompt_lines: list[str] = []
+    reply_lines: list[str] = []
+    calls = 0
+
+    def flush() -> None:
+        if reply_lines:
+            builder.reply("\n".join(reply_lines), at_ms)
+            reply_lines.clear()
+        words = "\n".join(prompt_lines).strip()
+        if prompt_lines and not words.startswith("/"):
+            builder.user(words, at_ms + builder.prompts)
+        prompt_lines.clear()
+
+    before = ""
+    for row in lines:
+        line, previous = row.text, before
+        before = line
+        if row.fenced:
+            if prompt_lines:
+                flush()
+            reply_lines.append(line)
+            continue
+        # A prompt of several lines is one block: only its first line has an empty one in front of it.
+        users = _PROMPT_LINE.fullmatch(line)
+        if users and (prompt_lines or not previous.strip()):
+            if reply_lines:
+                flush()
+            prompt_lines.append(users[1].rstrip())
+            continue
+        if prompt_lines:
+            if not line.strip():
+                continue
+            flush()
+        if line.startswith("> "):
+            flush()
+            calls += _did(builder, line[2:].strip(), f"call-{calls}", at_ms)
+        elif not line.startswith(">"):
+            reply_lines.append(line)
+    flush()
+
+
+def _did(builder: TurnBuilder, line: str, call_id: str, at_ms: int) -> bool:
+    """Return what aider reports of its own work: a commit, an edit, a command."""
+    if commit := _COMMIT.match(line):
+        builder.call("bash", call_id, {"command": "git commit"}, at_ms)
+        builder.result(call_id, failed=False, text=f"[{commit[1]}] {commit[2]}", at_ms=at_ms)
+    elif applied := _APPLIED.match(line):
+        builder.call("edit", call_id, {"path": applied[1]}, at_ms)
+        builder.result(call_id, failed=False, text="", at_ms=at_ms)
+    elif ran := _RAN.match(line):
+        builder.call("bash", call_id, {"command": ran[1]}, at_ms)
+    else:
+        return False
+    return True
+
+
+GENERATED = "<!-- Generated by SpecStory"
+_SESSION = lazy_regex(r"^<!-- (?P<agent>[A-Z][\w ]+?) Session (?P<id>[\w.-]{6,80})\b", re.MULTILINE)
+_SPOKE = lazy_regex(
+    r"^_\*\*(?P<who>User|Agent|Assistant)(?P<side> - sidechain)?(?: \((?P<told>[^)\n]*)\))?\*\*_[ \t]*$"
+)
+HEADED = lazy_regex(
+    r"^(?:#{1,4}[ \t]+|\*\*)(?P<who>USER|User|Human|ASSISTANT|Assistant|AI|Agent)\b(?=[ \t]*(?:\*\*|:|\(|\u2014|-|$))[^\n]*$"
+)
+_WHEN = lazy_regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?")
+_TOOL = lazy_regex(
+    r'<tool-use data-tool-type="(?P<type>\w*)" data-tool-name="(?P<name>[^"]*)">(?P<body>.*?)</tool-use>',
+    re.DOTALL,
+)
+_SUMMARY = lazy_regex(r"<summary>(?P<text>.*?)</summary>", re.DOTALL)
+_THOUGHT = lazy_regex(r"<think>.*?(?:</think>|\Z)|<details>\s*<summary>.*?(?:</details>|\Z)", re.DOTALL)
+_COMMAND = lazy_regex(
+    r"^`(?P<one>[^`\n]+)`[ \t]*$|^```(?:bash|sh|shell|zsh)\n(?P<many>.*?)\n```", re.DOTALL | re.MULTILINE
+)
+_OUTPUT = lazy_regex(
+    r"^(?P<fence>`{3,})[\w.+-]*\n(?P<text>.*?)\n?(?P=fence)[ \t]*$", re.DOTALL | re.MULTILINE
+)
+_EXIT = lazy_regex(r"\A\s*(?:Exit code|Error: Exit code) (\d+)|^Process exited with code (\d+)", re.MULTILINE)
+_PATH = lazy_regex(
+    r"The file (?P<edited>/\S+) has been updated|File created successfully at: (?P<made>/\S+)"
+    r"|(?:Edit|Read|Write) file: (?P<named>\S+)|^\*\*(?:Update|Add|Delete): `(?P<patched>[^`]+)`\*\*",
+    re.MULTILINE,
+)
+_TODO = lazy_regex(r"^- \[(?P<mark>[ xX\u26a1~-])\] (?:\S*[^\w\s`'\"(]\S* )?(?P<text>\S.*)$", re.MULTILINE)
+_STATUS = {" ": "pending", "x": "completed", "X": "completed"}
+_ANSWER = lazy_regex(r"^\*\*Answer:\*\* (?P<text>.+)$", re.MULTILINE)
+_ENTITIES = (("&#96;", "`"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
+_HOSTS = {
+    "claude code": "claude-code",
+    "codex": "codex",
+    "gemini": "gemini",
+    "copilot": "copilot",
+    "cursor": "cursor",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """Whose conversation a file tells: the host and its session id, empty where it does not say."""
+
+    host: str = ""
+    session_id: str = ""
+
+
+def heading_of(text: str) -> Heading:
+    """Read the beginning of a SpecStory file."""
+    match = _SESSION.search(text[:4000])
+    if not match:
+        return Heading()
+    agent = match["agent"].lower()
+    host = next((name for words, name in _HOSTS.items() if agent.startswith(words)), "")
+    return Heading(host=host, session_id=match["id"] if host else "")
+
+
+def read_specstory(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
+    """Read a conversation; nothing when the file is as it was.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    text, end = read_whole(path)
+    if since and since.head == end.head and since.offset == end.offset:
+        return Transcript(end=since)
+    builder = TurnBuilder()
+    for speaker, sidechain, at_ms, body in _spoken(text):
+        if sidechain and not subagents:
+            continue
+        if speaker != "User":
+            _take_reply(builder, body, at_ms)
+        else:
+            builder.user(body, at_ms)
+    cwd = str(path.parent.parent.parent) if path.parent.parts[-2:] == (".specstory", "history") else ""
+    return whole(builder, end, session_id=heading_of(text).session_id, cwd=cwd)
+
+
+def _spoken(text: str) -> Iterator[tuple[str, bool, int, str]]:
+    """(speaker, sidechain, time, words) in order."""
+    pattern = _SPOKE if GENERATED in text[:200] or "\n_**User" in text else HEADED
+    open_tools = False
+    speaker, side, at_ms = "", False, 0
+    lines: list[str] = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        match = pattern.match(line) if line[:1] in "_#*" else None
+        if match and (not open_tools or pattern is HEADED):
+            if speaker:
+                yield speaker, side, at_ms, _words(lines)
+            time_text = match.groupdict().get("told") or ""
+            when = _WHEN.search(time_text)
+            speaker = "User" if match["who"].lower() in ("user", "human") else "Agent"
+            side, at_ms = bool(match.groupdict().get("side")), time_of(when[0]) if when else 0
+            lines = []
+            continue
+        if line.startswith("<tool-use"):
+            open_tools = True
+        if open_tools and line.rstrip().endswith("</tool-use>"):
+            open_tools = False
+        lines.append(line)
+    if speaker:
+        yield speaker, side, at_ms, _words(lines)
+
+
+def _words(lines: list[str]) -> str:
+    while lines and lines[-1].strip() in ("", "---"):
+        lines.pop()
+    return "\n".join(line for line in lines if not line.startswith("#" * 20)).strip()
+
+
+def _take_reply(builder: TurnBuilder, body: str, at_ms: int) -> None:
+    at = 0
+    for number, tool in enumerate(_TOOL.finditer(body)):
+        _reply(builder, body[at : tool.start()], at_ms)
+        _take_tool(builder, tool, f"{builder.prompts}-{at_ms}-{number}", at_ms)
+        at = tool.end()
+    _reply(builder, body[at:], at_ms)
+
+
+def _reply(builder: TurnBuilder, text: str, at_ms: int) -> None:
+    reply = re.sub(r"^---\s*$", "", _THOUGHT.sub("", text), flags=re.MULTILINE).strip()
+    if reply:
+        builder.reply(reply, at_ms)
+
+
+def _take_tool(builder: TurnBuilder, tool: re.Match[str], call_id: str, at_ms: int) -> None:
+    name, kind, inside = tool["name"], tool["type"], tool["body"]
+    for written, meant in _ENTITIES:
+        inside = inside.replace(written, meant)
+    match = _SUMMARY.search(inside)
+    summary, remainder = (match["text"], inside[match.end() :]) if match else ("", inside)
+    shown = re.search(r"\*\*[^*]*\*\*\s*`(.+)`\s*\Z", summary, re.DOTALL)
+    command = _COMMAND.search(remainder) if kind == "shell" and not shown else None
+    outputs = list(_OUTPUT.finditer(remainder, command.end() if command else 0))
+    output = outputs[-1]["text"] if outputs else ""
+    paths = [
+        next(filter(None, path_match.groups()))
+        for path_match in _PATH.finditer(f"{summary}\n{remainder[:20_000]}")
+    ]
+    typed = shown[1] if shown else (command["one"] or command["many"]) if command else ""
+    arguments: dict[str, object] = {
+        "command": typed,
+        "path": paths[0] if kind == "write" and paths else "",
+        "todos": [
+            {"text": t["text"], "status": _STATUS.get(t["mark"], "in_progress")}
+            for t in _TODO.finditer(remainder)
+        ]
+        if kind == "task"
+        else None,
+    }
+    # A task created one by one is not followed: these files do not say when it was done.
+    builder.call(name if kind != "shell" else "bash", call_id, arguments, at_ms)
+    code = _EXIT.search(output[:2000])
+    wrong = bool(code) and next(filter(None, code.groups()), "0") != "0" if code else False
+    failed = (
+        wrong
+        or "<tool_use_error>" in output[:200]
+        or "doesn't want to proceed with this tool use" in output[:300]
+    )
+    if answer := _ANSWER.search(remainder):
+        output = f'"?"="{answer["text"]}"'
+    builder.result(call_id, failed=failed, text=output, at_ms=at_ms)

@@ -1,8 +1,11 @@
-"""Rows of a transcript file. In: a file and the position where reading stopped. Out: JSON objects, and where to go on.
+"""What the readers of transcripts share: rows of JSON lines, messages with roles, and the values that a host's module `transcript` gives.
 
-A file of JSON lines grows: it is read from the position on, from the start when it is another one or has shrunk, and a
-last line that was not written to its end is left for the next reading. Other files are read whole, or not at all when
-nothing changed. Never writes, never fails on a bad line.
+In: a file and the position where reading stopped. Out: JSON objects, turns, and where to go on. A file of JSON lines grows: it is read from the
+position on, from the start when it is another one or has shrunk, and a last line that was not written to its end is left for the next reading.
+Other files are read whole, or not at all when nothing changed. Never writes, never fails on a bad line.
+
+A message of a plain list has a `role`, and `content` or `text` (a string or blocks); a time in `timestamp`, `at_ms` or `time`; tool calls
+in `tools` or `tool_calls`, each with `tool` or `name`, `input` or `arguments`, and `error`, `failed`, `exit` or `status` saying how it went.
 """
 
 from __future__ import annotations
@@ -11,17 +14,18 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, TypeVar, cast
+from typing import BinaryIO, Protocol, TypeVar, cast
 
 import msgspec
 
-from tacit.hosts.transcripts.assemble import TurnBuilder
-from tacit.hosts.transcripts.turn import Transcript
+from tacit.errors import InvalidPayload
+from tacit.hosts.transcripts import Transcript, TurnBuilder, text_of, time_of
 from tacit.state.captured import Position
 from tacit.text.decoding import decode_text, utf_16_of
+from tacit.text.lazy_regex import lazy_regex
 
 HEAD_BYTES = 256
 MAX_FIRST_BYTES = 2_000_000
@@ -225,4 +229,199 @@ def whole(
         cwd=cwd,
         bad_lines=bad,
         unfinished=Position() if waits else None,
+    )
+
+
+_TIMES = ("at_ms", "timestamp", "time", "created_at", "meta")
+_QUERY = lazy_regex(r"<user_query>(.*?)</user_query>", re.DOTALL)
+_STAMP = lazy_regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
+
+
+def read_messages(messages: object) -> Transcript:
+    """Read a list of messages, or a mapping that holds one under `messages` or `turns`.
+
+    Raises:
+        InvalidPayload: if there is no list of messages.
+    """
+    if isinstance(messages, Mapping):
+        outer = cast("Fields", messages)
+        messages = outer.get("messages", outer.get("turns"))
+    if not isinstance(messages, list):
+        raise InvalidPayload(
+            "A plain transcript is a list of messages.", hint='Expected [{"role": ..., "content": ...}].'
+        )
+    builder = TurnBuilder()
+    bad = 0
+    for message in cast("list[object]", messages):
+        if isinstance(message, Mapping):
+            take_message(builder, cast("Fields", message))
+        else:
+            bad += 1
+    turns = builder.done()
+    return Transcript(turns=turns, end=Position(prompts=builder.prompts), bad_lines=bad)
+
+
+def take_message(builder: TurnBuilder, message: Fields) -> None:
+    """Add one message to `builder`."""
+    inner = message.get("message")
+    if isinstance(inner, Mapping) and "content" in inner:  # Cursor wraps what was said once more
+        message = {**message, **cast("Fields", inner), "role": message.get("role")}
+    at_ms = next((t for name in _TIMES if name in message and (t := _when(message[name]))), 0)
+    content = message.get("content", message.get("text"))
+    match message.get("role"):
+        case "user" | "human":
+            for block in _blocks(content, "tool_result"):
+                _take_result(builder, block, str(block.get("tool_use_id", "")), at_ms)
+            builder.user(_asked(text_of(content)), at_ms)
+        case "assistant" | "ai" | "model":
+            builder.reply(text_of(content), at_ms)
+            for block in _blocks(content, "tool_use"):
+                builder.call(str(block.get("name", "")), str(block.get("id", "")), block.get("input"), at_ms)
+            for name in ("tools", "tool_calls"):
+                for number, call in enumerate(_mappings(message.get(name))):
+                    _take_call(builder, call, f"{name}-{number}", at_ms)
+        case "tool":
+            _take_result(builder, message, str(message.get("tool_call_id", "")), at_ms)
+        case _:
+            pass
+
+
+def _asked(text: str) -> str:
+    """Return the words in Cursor's `<user_query>`, without what Cursor adds to a prompt; else the whole text."""
+    query = _QUERY.search(text)
+    return query[1].strip() if query else text
+
+
+def _when(value: object) -> int:
+    """A time, also one that stands at the end of a note ("model 2026-01-16 22:18:20Z")."""
+    if isinstance(value, str) and len(value) > 32 and (stamp := _STAMP.search(value)):
+        return time_of(stamp[0].replace(" ", "T"))
+    return time_of(value.strip().replace(" ", "T", 1) if isinstance(value, str) else value)
+
+
+def _take_call(builder: TurnBuilder, call: Fields, fallback_id: str, at_ms: int) -> None:
+    function = call.get("function")
+    fields: Fields = cast("Fields", function) if isinstance(function, Mapping) else call
+    name = fields.get("tool") or fields.get("name") or ""
+    raw = fields.get("input", fields.get("arguments", fields.get("args")))
+    if isinstance(raw, str):
+        try:
+            raw = cast("object", json.loads(raw))
+        except ValueError:
+            raw = {"command": raw}
+    if raw is None:
+        paths = call.get("paths")
+        first = cast("list[object]", paths)[0] if isinstance(paths, list) and paths else ""
+        raw = {"command": call.get("command", ""), "path": first, "todos": call.get("todos")}
+    call_id = str(call.get("call_id") or call.get("callID") or call.get("id") or fallback_id)
+    builder.call(str(name), call_id, raw, at_ms)
+    if function is None:
+        _take_result(builder, call, call_id, at_ms)
+
+
+def _take_result(builder: TurnBuilder, fields: Fields, call_id: str, at_ms: int) -> None:
+    exit_code = fields.get("exit", fields.get("exit_code"))
+    error = fields.get("error")
+    failed = (
+        bool(fields.get("is_error") or fields.get("failed") or error)
+        or fields.get("status") == "error"
+        or (isinstance(exit_code, int) and exit_code != 0)
+    )
+    text = (
+        error if isinstance(error, str) and error else text_of(fields.get("content") or fields.get("output"))
+    )
+    builder.result(call_id, failed=failed, text=text, at_ms=at_ms)
+
+
+def _blocks(content: object, kind: str) -> Iterable[Fields]:
+    return (block for block in _mappings(content) if block.get("type") == kind)
+
+
+def _mappings(value: object) -> Iterable[Fields]:
+    if isinstance(value, list):
+        for item in cast("list[object]", value):
+            if isinstance(item, Mapping):
+                yield cast("Fields", item)
+
+
+class Reader(Protocol):
+    """Reads the one session of a file from a position on, with what subagents were told if that is wanted."""
+
+    def __call__(
+        self, path: Path, since: Position | None = None, /, *, subagents: bool = False
+    ) -> Transcript:
+        """Read it.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        ...
+
+
+Readers = Mapping[str, Reader]
+"""How a host reads each of its formats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectedFormat:
+    """The format of a file, and its metadata.
+
+    Attributes:
+        format: how it is read; "" = it holds no conversation.
+        host: whose conversations these are, where the file says it.
+        session_id: the id of its one session; empty where it says none, or holds several.
+        cwd: where the session ran, or empty.
+        reason: why there is no format.
+    """
+
+    format: str
+    host: str = ""
+    session_id: str = ""
+    cwd: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptInfo:
+    """A file of past sessions.
+
+    Attributes:
+        host: whose it is; empty where only its content tells.
+        path: the file.
+        size_bytes, modified_ms: of the file.
+        sessions: how many sessions it holds, as far as that is known without reading it.
+        session_ids: their ids, oldest first; () = all there are.
+        cwd: the project root it was looked up for.
+        server: address of the server that tells of them, instead of a file.
+    """
+
+    host: str
+    path: Path
+    size_bytes: int
+    modified_ms: int
+    sessions: int
+    session_ids: tuple[str, ...] = ()
+    cwd: str = ""
+    server: str = ""
+
+    @property
+    def place(self) -> str:
+        """The place of the sessions: the file, or the server."""
+        return self.server or str(self.path)
+
+
+def transcript_info(host: str, path: Path, session_ids: tuple[str, ...], root: str) -> TranscriptInfo | None:
+    """Return what is known of a file of sessions without reading it; None = it is gone."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return TranscriptInfo(
+        host=host,
+        path=path,
+        size_bytes=stat.st_size,
+        modified_ms=stat.st_mtime_ns // 1_000_000,
+        sessions=max(1, len(session_ids)),
+        session_ids=session_ids,
+        cwd=root,
     )

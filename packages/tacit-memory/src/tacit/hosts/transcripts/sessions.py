@@ -1,23 +1,359 @@
-"""Every session in a file, whatever host wrote it. In: a path and how far each session was read. Out: sessions, one by one.
+"""Sessions on disk: detects the format of a file, finds the files of a project or of named folders, and reads the sessions in them.
 
-One way for hooks, backfill and import. A session without an id of its own gets one made of the file's name and place.
+In: the hosts' folders, a project root, or files and folders by name. Out: what is known of each file, and its sessions one by one. Hooks, backfill and
+import all read through `read_sessions`. The name of a file proves nothing: only its first lines count, of which at most `LOOKED_AT_BYTES` are read. A
+session without an id of its own gets one made of the file's name and place. Reads no environment: only `config/` knows where a home is.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from tacit.hosts.opencode.database import every_opencode_session, read_opencode
-from tacit.hosts.registry import readable_hosts
-from tacit.hosts.transcripts.aider import read_aider
-from tacit.hosts.transcripts.detection import DetectedFormat, Reader, detect_format
-from tacit.hosts.transcripts.exports import read_conversations, read_kimi
-from tacit.hosts.transcripts.specstory import read_specstory
-from tacit.hosts.transcripts.turn import Transcript
+from tacit.errors import InvalidPayload, NotFound
+from tacit.hosts.opencode.transcript import every_opencode_session, read_opencode
+from tacit.hosts.registry import OPENCODE, BuiltInHost, HostFolders, readable_hosts
+from tacit.hosts.transcripts import Transcript
+from tacit.hosts.transcripts.exports import (
+    GENERATED,
+    HEADED,
+    STARTED,
+    heading_of,
+    is_conversation,
+    is_message,
+    read_aider,
+    read_conversations,
+    read_kimi,
+    read_specstory,
+)
+from tacit.hosts.transcripts.rows import (
+    DetectedFormat,
+    Fields,
+    Reader,
+    TranscriptInfo,
+    fields_of,
+    is_object,
+    list_of,
+    parse_json,
+    split_rows,
+    text_in,
+    transcript_info,
+)
 from tacit.state.captured import Position
+from tacit.text.decoding import decode_text
+from tacit.text.lazy_regex import lazy_regex
+
+LOOKED_AT_BYTES = 300_000
+NO_CONVERSATION = "no conversation of a person with an agent"
+_ROWS = 40
+_SQLITE = b"SQLite format 3\0"
+_MARKDOWN_TURN = lazy_regex(r"^_\*\*(?:User|Assistant|Agent)\b[^\n]*\*\*_\s*$", re.MULTILINE)
+
+
+def detect_format(path: Path) -> DetectedFormat:
+    """Look at the beginning of a file.
+
+    Raises:
+        OSError: if it cannot be read.
+        InvalidPayload: if it is neither text nor a database of a known kind.
+    """
+    with path.open("rb") as file:
+        head = file.read(LOOKED_AT_BYTES)
+        more = bool(file.read(1))
+    if head.startswith(_SQLITE):
+        return DetectedFormat(format="opencode", host="opencode")
+    text = decode_text(head)
+    bare = text.replace("\0", "")
+    found = DetectedFormat(format="", reason="empty")
+    if bare.lstrip()[:1] in ("{", "["):
+        found = _json(path, text, more=more)
+    elif bare.strip():
+        found = _markdown(bare)
+    if not found.format and bare != text:
+        raise InvalidPayload(
+            f"{path} is no text.", hint="Expected a transcript: JSON, JSON lines or Markdown."
+        )
+    return found
+
+
+def _markdown(text: str) -> DetectedFormat:
+    if STARTED.search(text):
+        return DetectedFormat(format="aider", host="aider")
+    if text.startswith(GENERATED) or _MARKDOWN_TURN.search(text):
+        heading = heading_of(text)
+        return DetectedFormat(
+            format="specstory", host=heading.host or "specstory", session_id=heading.session_id
+        )
+    if len({match[1].lower()[0] for line in text.split("\n") if (match := HEADED.match(line))}) > 1:
+        return DetectedFormat(format="specstory", host="plain")
+    return DetectedFormat(format="", reason=NO_CONVERSATION)
+
+
+def _json(path: Path, text: str, *, more: bool) -> DetectedFormat:
+    rows: list[object] = []
+    lines = re.split(r"\r\n?|\n", text)
+    for line in lines[:-1] if more else lines:
+        rows += split_rows(line.encode("utf-8", "replace"))[0]
+        if len(rows) >= _ROWS:
+            break
+    objects = [fields_of(row) for row in rows if is_object(row)]
+    by_rows = _of_rows(objects) if objects else None
+    if by_rows is not None:
+        return by_rows
+    document = parse_json(text) if not more else None
+    return _of_document(path, document, text, more=more, rows=objects)
+
+
+def _of_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
+    """By the rows of JSON lines; None where they tell nothing."""
+    first = rows[0]
+    kinds = {text_in(row, "type") for row in rows}
+    if {"context.append_message", "context.append_loop_event"} & kinds:
+        return DetectedFormat(format="kimi", host="kimi")
+    for host in reversed(readable_hosts()):
+        detect = host.offered("transcript", "detect_rows")
+        if detect is not None and (detected := detect(rows)) is not None:
+            return detected
+    if any(is_conversation(row) for row in rows):
+        return DetectedFormat(format="conversations", host=_host_of(first))
+    if any(is_message(row) for row in rows):
+        return DetectedFormat(format="conversations", host=_host_of(first))
+    return None
+
+
+def _of_document(
+    path: Path, document: object, text: str, *, more: bool, rows: Sequence[Fields]
+) -> DetectedFormat:
+    """By a JSON document as a whole, or by how a long one begins."""
+    if document is None and more:
+        return _of_beginning(text)
+    if document is None and not rows:
+        raise InvalidPayload(f"{path} begins like JSON and is none.", hint="Is the file cut off?")
+    fields = fields_of(document)
+    for host in readable_hosts():
+        detect = host.offered("transcript", "detect_document")
+        if detect is not None and (detected := detect(fields)) is not None:
+            return detected
+    entries = list_of(document)
+    entry = fields_of(entries[0]) if entries else fields
+    for host in readable_hosts():
+        detect = host.offered("transcript", "detect_entry")
+        if detect is not None and (detected := detect(entry)) is not None:
+            return detected
+    if is_conversation(entry) or is_message(entry):
+        return DetectedFormat(format="conversations", host=_host_of(entry))
+    return DetectedFormat(format="", reason=NO_CONVERSATION)
+
+
+def _of_beginning(text: str) -> DetectedFormat:
+    """A document too long to be looked at whole: the names of its first fields tell."""
+    begun = text[:20_000]
+    for host in readable_hosts():
+        detect = host.offered("transcript", "detect_beginning")
+        if detect is not None and (detected := detect(begun)) is not None:
+            return detected
+    if '"mapping"' in text:
+        return DetectedFormat(format="conversations", host="chatgpt")
+    if '"chat_messages"' in text:
+        return DetectedFormat(format="conversations", host="claude-ai")
+    if re.search(r'"(?:role|sender)"\s*:', text):
+        return DetectedFormat(format="conversations", host="opencode" if '"parts"' in begun else "plain")
+    return DetectedFormat(format="", reason=NO_CONVERSATION)
+
+
+def _host_of(fields: Fields) -> str:
+    if "mapping" in fields:
+        return "chatgpt"
+    if "chat_messages" in fields:
+        return "claude-ai"
+    if is_object(fields.get("message")):
+        return "cursor"
+    messages = list_of(fields.get("messages"))
+    return "opencode" if "info" in fields or (messages and "info" in fields_of(messages[0])) else "plain"
+
+
+_SUFFIXES = frozenset({".jsonl", ".json", ".md", ".txt", ".db"})
+_SKIPPED = frozenset(
+    {".git", "node_modules", ".venv", "venv", "__pycache__", "site-packages", "target", "dist"}
+)
+MAX_FILES = 100_000
+"""Most files looked at in one search."""
+
+
+def kept_transcript(folders: HostFolders, host: str, session_id: str) -> Path | None:
+    """Return the file in which `host` keeps a session, if its place is known without a message of the host; else None."""
+    known = next((each for each in readable_hosts() if each.name == host), None)
+    keeps = known.offered("transcript", "kept") if known else None
+    return keeps(folders.of(host), session_id) if keeps is not None else None
+
+
+def find_transcripts(
+    folders: HostFolders, project_root: Path | None, *, subagents: bool = False
+) -> tuple[TranscriptInfo, ...]:
+    """Past sessions that ran in `project_root` (OpenCode: or below it), oldest first; of all projects for None.
+
+    Files that cannot be read are left out: backfill is an offer, not a promise.
+    """
+    root = str(project_root) if project_root else ""
+    transcripts = [
+        *(
+            info
+            for host in readable_hosts()
+            for info in (host.offered("transcript", "find") or partial(_find_in_places, host))(
+                folders.of(host.name), root, subagents=subagents
+            )
+        ),
+        *_in_project(project_root),
+    ]
+    return tuple(sorted(transcripts, key=lambda info: (info.modified_ms, str(info.path))))
+
+
+def named_transcripts(
+    paths: Sequence[Path], *, cwd: str = "", host: str = "", since_ms: int = 0
+) -> tuple[TranscriptInfo, ...]:
+    """The transcripts at `paths`: files as they are, folders searched through; in the order of their last change.
+
+    Args:
+        paths: files and folders.
+        cwd: project root of sessions that do not say where they ran.
+        host: only sessions of this host.
+        since_ms: only files changed since.
+
+    Raises:
+        NotFound: if a path does not exist.
+    """
+    by_path: dict[Path, TranscriptInfo] = {}
+    for path in paths:
+        if not path.exists():
+            raise NotFound(
+                f"There is no file or folder {path}.", hint="Name existing transcripts, or folders of them."
+            )
+        for file in _files_below(path) if path.is_dir() else (path,):
+            info = _named(file, cwd=cwd, by_user=not path.is_dir())
+            if info and info.modified_ms >= since_ms and host in ("", info.host):
+                by_path.setdefault(info.path, info)
+    return tuple(sorted(by_path.values(), key=lambda info: (info.modified_ms, str(info.path))))
+
+
+def served_transcripts(address: str, *, since_ms: int = 0) -> tuple[TranscriptInfo, ...]:
+    """The sessions that a running OpenCode server tells of, those of people; nothing where it has none.
+
+    Raises:
+        InvalidInput: if the address is not one of this machine.
+        HostError: if nothing that speaks like OpenCode answers there.
+    """
+    from tacit.hosts.opencode.transcript import served_sessions  # noqa: PLC0415 - hardly ever asked for
+
+    sessions = [
+        session
+        for session in served_sessions(address)
+        if not session.parent and session.changed_ms >= since_ms
+    ]
+    if not sessions:
+        return ()
+    info = TranscriptInfo(
+        host=OPENCODE.name,
+        path=Path(),
+        size_bytes=0,
+        modified_ms=sessions[-1].changed_ms,
+        sessions=len(sessions),
+        session_ids=tuple(session.session_id for session in sessions),
+        server=address,
+    )
+    return (info,)
+
+
+def _named(path: Path, *, cwd: str, by_user: bool) -> TranscriptInfo | None:
+    """A file by its name; one in a folder counts only when it is a transcript, or a broken one."""
+    try:
+        detected = detect_format(path)
+    except InvalidPayload:
+        detected = DetectedFormat(format="") if by_user or path.suffix != ".db" else None
+    except OSError:
+        detected = DetectedFormat(format="")
+    if detected is None or (not by_user and not detected.format and detected.reason):
+        return None
+    # The file's own word on its host is asked again when it is read; a copy that says none is nobody's.
+    info = transcript_info("", path, (), cwd)
+    return None if info is None else _with_host(info, detected.host)
+
+
+def _with_host(info: TranscriptInfo, host: str) -> TranscriptInfo:
+    return TranscriptInfo(
+        host=host,
+        path=info.path,
+        size_bytes=info.size_bytes,
+        modified_ms=info.modified_ms,
+        sessions=1,
+        cwd=info.cwd,
+    )
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Files that may be transcripts, in a fixed order. Never enters a link."""
+    looked = 0
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        for name in sorted(files):
+            looked += 1
+            if looked > MAX_FILES:
+                return
+            if Path(name).suffix.lower() in _SUFFIXES:
+                yield Path(place) / name
+
+
+def _find_in_places(
+    host: BuiltInHost, folders: Sequence[Path], root: str, *, subagents: bool
+) -> Iterator[TranscriptInfo]:
+    """Sessions of a host whose files lie in fixed places and say themselves where they ran."""
+    del subagents
+    ran_in = host.offered("transcript", "ran_in")
+    places: Sequence[tuple[str, str]] = host.part("transcript").PLACES
+    for path in (
+        path for place, glob in places for folder in folders for path in (folder / place).glob(glob)
+    ):
+        try:
+            detected = detect_format(path)
+        except (OSError, InvalidPayload):
+            continue
+        ran = detected.cwd if ran_in is None else ran_in(path, root)
+        if detected.format and (not root or ran == root or ran.startswith(f"{root}/")):
+            names = (detected.session_id,) if detected.session_id else ()
+            info = transcript_info(host.name, path, names, ran or root)
+            if info:
+                yield info
+
+
+def _in_project(root: Path | None) -> Iterator[TranscriptInfo]:
+    """Histories that tools keep in the project itself."""
+    if root is None:
+        return
+    base = root.resolve()
+    entries: Iterable[tuple[str, Path]] = (
+        *(("specstory", path) for path in sorted((root / ".specstory" / "history").glob("*.md"))),
+        ("aider", root / ".aider.chat.history.md"),
+    )
+    for host, path in entries:
+        try:
+            inside = path.is_file() and path.resolve().is_relative_to(
+                base
+            )  # a link may lead to the whole disk
+            detected = detect_format(path) if inside else None
+        except (OSError, InvalidPayload):
+            detected = None
+        info = (
+            transcript_info(detected.host or host, path, (), str(root))
+            if detected and detected.format
+            else None
+        )
+        if info:
+            yield info
+
 
 Since = Callable[[str, str], Position]
 """Where reading of a session stopped: (host, session id) -> position."""
