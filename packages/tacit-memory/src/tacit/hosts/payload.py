@@ -8,12 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict, cast, get_args
+from typing import cast, get_args
 
 from tacit.errors import InvalidPayload
-from tacit.model.pack import Block
 from tacit.model.session import SessionKey
-from tacit.model.signal import Compacting, MessageEnded, StartSource, SubagentStarted
+from tacit.model.signal import StartSource
 from tacit.ports.host import ReplayRequest
 from tacit.session.projects import relative_path
 from tacit.text.terminal_codes import strip_terminal_codes
@@ -94,6 +93,10 @@ class Fields:
     def raw(self, name: str) -> object:
         """The value as it came, or None."""
         return self._values.get(name)
+
+    def has(self, *names: str) -> bool:
+        """Whether one of these fields is there, even as null."""
+        return any(name in self._values for name in names)
 
     def wrong(self, name: str, problem: str, expected: str) -> InvalidPayload:
         """An error about field `name`."""
@@ -196,17 +199,6 @@ class Fields:
         return tuple(clean(item) for item in identifiers[-most:])
 
 
-class SignalFields(TypedDict):
-    """The fields that every signal of a host has."""
-
-    session: SessionKey
-    at_ms: int
-    cwd: str
-    agent: str
-    agent_id: str
-    transcript_path: str
-
-
 def start_source(fields: Fields) -> tuple[str, StartSource]:
     """How a session starts: a name for the signal's key, and what it means; what is missing or unknown is a `startup`.
 
@@ -215,64 +207,6 @@ def start_source(fields: Fields) -> tuple[str, StartSource]:
     named = fields.loose_text("source") or "startup"
     source = _SOURCES.get(named)
     return (source, source) if source else (digest(named), "startup")
-
-
-def signal_fields(fields: Fields, at_ms: int) -> SignalFields:
-    """Return the fields of a signal from a hook payload with the names that Claude Code, Codex and Gemini CLI share.
-
-    Raises:
-        InvalidPayload: naming the field that is missing or wrong.
-    """
-    return SignalFields(
-        session=SessionKey(host=fields.host, session_id=fields.needed_identifier("session_id")),
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        agent=fields.identifier("agent_type"),
-        agent_id=fields.identifier("agent_id"),
-        transcript_path=fields.path("transcript_path"),
-    )
-
-
-def subagent_signal(fields: Fields, event: str, at_ms: int) -> SubagentStarted | MessageEnded:
-    """Return the signal of `SubagentStart` or `SubagentStop`, which Claude Code and Codex write alike."""
-    common = signal_fields(fields, at_ms)
-    agent_id = fields.needed_identifier("agent_id")
-    if event == "SubagentStart":
-        return SubagentStarted(**common, key=f"subagent:{agent_id}", agent_type=common["agent"])
-    text = fields.text("last_assistant_message")
-    common["transcript_path"] = fields.path("agent_transcript_path")
-    return MessageEnded(**common, key=f"subagent-stop:{digest(agent_id, text)}", text=text, final=True)
-
-
-def stop_signal(fields: Fields, event: str, at_ms: int, *, turn_id: str) -> MessageEnded:
-    """Return the signal of the end of the agent's turn, in the form that Claude Code and Codex share."""
-    text = fields.text("last_assistant_message")
-    key = f"{event}:{digest(turn_id or time_step(at_ms), text)}"
-    return MessageEnded(**signal_fields(fields, at_ms), key=key, text=text, final=True)
-
-
-def compacting_signal(fields: Fields, at_ms: int, *, turn_id: str) -> Compacting:
-    """Return the signal of `PreCompact`, in the form that Claude Code and Codex share."""
-    return Compacting(
-        **signal_fields(fields, at_ms),
-        key=f"compacting:{digest(turn_id, time_step(at_ms))}",
-        automatic=fields.identifier("trigger") == "auto",
-    )
-
-
-def hook_answer(event: object, block: Block, notice: str) -> str:
-    """Return the answer of a hook in the form that Claude Code and Codex share; "" if `block` and `notice` are empty."""
-    answer: dict[str, object] = {}
-    if not block.empty:
-        output: dict[str, object] = {"hookEventName": event}
-        if block.refuses and event == "PreToolUse":
-            output |= {"permissionDecision": "deny", "permissionDecisionReason": block.text}
-        else:
-            output["additionalContext"] = block.text
-        answer["hookSpecificOutput"] = output
-    if notice:
-        answer["systemMessage"] = notice
-    return json.dumps(answer) if answer else ""
 
 
 def time_step(at_ms: int) -> int:

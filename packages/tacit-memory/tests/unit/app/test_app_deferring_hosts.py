@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tacit.capture.bootstrap.host_memory import read_notes
+from tacit.hosts.cursor import Cursor
 from tacit.model.memory import TrustTier
 from tacit.model.scope import UNIVERSAL
 from tacit.ports.store import MemoryFilter
@@ -254,7 +256,7 @@ def test_notes_are_the_items_of_lists_and_the_rules() -> None:
 
 def test_blocks_that_wait_stay_within_the_cap_of_the_host(make_engine, tmp_path, monkeypatch) -> None:
     """Cursor takes no text for a tool that fails, so two fixes wait. The second one comes later, because both are too long together."""
-    monkeypatch.setattr("tacit.hosts.cursor.CAP_CHARS", 320)
+    monkeypatch.setattr(Cursor, "capabilities", replace(Cursor.capabilities, cap_chars=320))
     (tmp_path / ".git" / "objects").mkdir(parents=True)
     engine = make_engine(recall={"deadline_ms": 60_000, "budgets": {"start": 0}})
     other = "`PermissionError: cannot open billing_ledger` goes away once `make unlock` has run."
