@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from e2e.drivers.machine import RULE, Machine, injected, wait_for
-from e2e.drivers.strangers import HangingEmbedder, Stranger, reply
+from e2e.drivers.strangers import HangingEmbedder, Stranger
 from tacit import __version__
 from tacit.client.daemon_facts import ask_health, is_running
 from transcripts import exchange, write_transcript
@@ -70,17 +70,6 @@ def test_malformed_payloads_are_silence_a_line_and_a_count(machine):
     machine.goes_on()
 
 
-def test_duplicate_keys_and_unknown_events_and_fields_are_no_reason_to_stop(machine):
-    machine.remember()
-    twice = b'{"hook_event_name":"Stop","prompt":"x",' + machine.payload("SessionStart", source="startup")[1:]
-    assert RULE in injected(machine.hook(twice))
-    assert machine.hook(machine.payload("SomethingNew", more={"a": [1]})) == b""
-    odd = machine.payload("PreToolUse", tool_name="Edit", tool_input={"file_path": 3, "edits": "x"})
-    assert machine.hook(odd) == b""
-    assert machine.counters()["refused"] == 0
-    machine.goes_on()
-
-
 def test_five_megabytes_are_taken_and_not_kept_in_memory(machine):
     machine.remember()
     machine.prompt("Fix the parser and commit")
@@ -106,60 +95,6 @@ def test_five_megabytes_are_taken_and_not_kept_in_memory(machine):
     wait_for(lambda: not is_running(pid), timeout_s=25)  # what is read of a prompt is bounded, and read once
 
 
-ODD = "caf\udce9 \x00 \ud83d end"
-
-
-ODD_SESSIONS = ("../../../etc/x", "a b", "caf\u00e9/\u202e", "#" * 400, "'; DROP TABLE memories; --")
-
-
-def test_odd_characters_are_survived_everywhere(machine):
-    machine.remember()
-    outside = sorted(path.name for path in machine.root.iterdir())
-    transcript = machine.root / "u" / "t.jsonl"
-    transcript.write_text("")
-    stated = {
-        "Fridays": "we deploy on Fridays",
-        "Redis": "the build cache lives in Redis",
-        "cents": "prices are stored in cents",
-        "8420": "the gateway listens on port 8420",
-        "Postgres": "the tests need a local Postgres",
-    }
-    for session, words in zip(ODD_SESSIONS, stated.values(), strict=True):
-        known = {"session_id": session}
-        text = injected(machine.hook(machine.payload("SessionStart", source="startup", **known)))
-        assert text.count(RULE) == 1, session
-        said = f"{ODD}.\nRemember that {words}.\n{ODD}"
-        machine.hook(machine.payload("UserPromptSubmit", prompt=said, **known))
-    machine.hook(
-        machine.payload("SessionStart", source="startup", session_id=f"{session}2", cwd=f"/tmp/{ODD}/x")
-    )
-    for event, more in (
-        ("PreToolUse", {}),
-        ("PostToolUse", {"tool_response": {"stdout": ODD}}),
-        ("PostToolUseFailure", {"error": f"Exit code 1 {ODD}"}),
-    ):
-        call = {
-            "tool_name": "Bash",
-            "tool_use_id": event,
-            "tool_input": {"command": f"ls {ODD}", "file_path": ODD},
-        }
-        machine.hook(machine.payload(event, **call, **more, **known))
-    assert machine.counters()["refused"] == 0
-    for odd in ("a\nb", "s\x00", "\udc80", "x" * 5000):  # no name of a session: refused and counted
-        assert machine.hook(machine.payload("SessionStart", source="startup", session_id=odd)) == b""
-    for session in ODD_SESSIONS:
-        known = {"session_id": session}
-        machine.hook(
-            machine.payload("Stop", last_assistant_message=ODD, transcript_path=f"{transcript}{ODD}", **known)
-        )
-        machine.hook(machine.payload("SessionEnd", reason="other", transcript_path=ODD, **known))
-    assert machine.counters()["errors"] == 0
-    assert machine.counters()["refused"] == 4
-    assert sorted(path.name for path in machine.root.iterdir()) == outside
-    wait_for(lambda: all(any(word in content for content in machine.contents()) for word in stated))
-    machine.goes_on()
-
-
 def test_a_statement_with_bytes_that_are_no_text_is_stored_and_shown(machine):
     done = machine.tacit("remember", b"The caf\xff key is \xed\xa0\x80 blue", "--kind", "fact")
     assert "remembered" in done.stdout
@@ -176,19 +111,6 @@ def test_a_statement_with_bytes_that_are_no_text_is_stored_and_shown(machine):
 
 
 # --- the store ------------------------------------------------------------------------------------------------------
-
-
-def garble_header(path: Path) -> None:
-    with path.open("r+b") as file:
-        file.write(b"this is no database " * 20)
-
-
-def flip_middle(path: Path) -> None:
-    size = path.stat().st_size
-    with path.open("r+b") as file:
-        for at in range(8192, size, 512):
-            file.seek(at)
-            file.write(os.urandom(64))
 
 
 def truncate(path: Path) -> None:
@@ -213,71 +135,14 @@ def put_aside(machine: Machine, damage: Callable[[Path], None]) -> Path:
     return aside
 
 
-@pytest.mark.parametrize("damage", [flip_middle, truncate])
-def test_a_damaged_store_is_put_aside_and_the_next_one_works(machine, damage):
+def test_a_damaged_store_is_put_aside_and_the_next_one_works(machine):
     machine.remember()
-    aside = put_aside(machine, damage)
+    aside = put_aside(machine, truncate)
     machine.remember("Prefer tabs in Makefiles")
     assert "Prefer tabs in Makefiles" in machine.start()
     machine.sound()
     warnings = machine.request("GET", "/v1/status")["warnings"]
     assert any(str(aside) in warning for warning in warnings), warnings
-
-
-def test_what_was_put_aside_is_named_until_a_backup_comes_back(machine, tmp_path):
-    machine.remember()
-    backup = tmp_path / "backup.db"
-    machine.tacit("backup", str(backup))
-    aside = put_aside(machine, garble_header)
-    damaged = aside.read_bytes()
-    machine.remember("Prefer tabs in Makefiles")
-    assert "Prefer tabs in Makefiles" in machine.start()
-    machine.sound()
-    said = machine.tacit("status").stdout
-    assert str(aside) in said
-    assert "tacit restore" in said
-    machine.stop()  # the next daemon still says so
-    machine.wake()
-    assert str(aside) in machine.tacit("status").stdout
-    assert any(str(aside) in finding["detail"] for finding in machine.findings())
-    machine.tacit("restore", str(backup), "--yes")
-    machine.goes_on()
-    assert "damaged" not in machine.tacit("status").stdout
-    assert aside.read_bytes() == damaged
-
-
-def test_damage_met_by_a_running_daemon_is_put_aside_as_well(machine):
-    machine.remember()
-    machine.stop()
-    with closing(sqlite3.connect(machine.home.database)) as database:
-        pages = dict(
-            database.execute(
-                "select name, rootpage from sqlite_master where name in ('memories', 'versions')"
-            )
-        )
-        size = database.execute("pragma page_size").fetchone()[0]
-    with machine.home.database.open("r+b") as file:
-        for page in pages.values():
-            file.seek((page - 1) * size)
-            file.write(b"\xee" * size)
-    until = time.monotonic() + 90
-    while not list(machine.home.quarantine_dir.glob("*.db")) and time.monotonic() < until:
-        machine.start()
-        machine.prompt("Fix the parser and commit", session_id=os.urandom(4).hex())
-        time.sleep(0.3)
-    (aside,) = machine.home.quarantine_dir.glob("*.db")
-    machine.remember()
-    machine.goes_on()
-    assert str(aside) in machine.tacit("status").stdout
-    assert not list(machine.home.root.glob("*.suspect"))
-
-
-def test_a_garbled_log_of_the_database_loses_nothing_that_was_in_it_before(machine):
-    machine.remember()
-    machine.stop()
-    wal = machine.home.database.with_name(machine.home.database.name + "-wal")
-    wal.write_bytes(os.urandom(40_000))
-    machine.goes_on()
 
 
 def test_a_damaged_backup_is_refused_and_the_store_stays(machine, tmp_path):
@@ -396,22 +261,6 @@ def test_a_home_that_became_read_only_harms_no_turn_and_is_named(device):
     device.goes_on()
 
 
-def test_a_home_below_a_file_is_named(machine):
-    wall = machine.root / "wall"
-    wall.write_text("a file")
-    lost = {"TACIT_HOME": str(wall / "home")}
-    assert (
-        machine.hook(machine.payload("SessionStart", source="startup"), TACIT_HOOK_DEADLINE_MS="", **lost)
-        == b""
-    )
-    for command in (("remember", "x is y"), ("list",)):
-        done = machine.tacit(*command, code=6, **lost)
-        assert str(wall) in done.stderr
-        assert "TACIT_HOME" in done.stderr
-    machine.tacit("status", **lost)
-    machine.tacit("doctor", "--no-hosts", code=10, **lost)
-
-
 # --- who listens on the socket --------------------------------------------------------------------------------------
 
 
@@ -419,10 +268,9 @@ def test_a_home_below_a_file_is_named(machine):
     "answer",
     [
         b"\x00\xff garbage \r\n\r\n" * 50,
-        reply(b"oops", status=500),
         None,
     ],
-    ids=["garbage", "http 500", "silent"],
+    ids=["garbage", "silent"],
 )
 def test_something_else_on_the_socket_is_replaced(machine, answer):
     machine.remember()
@@ -438,22 +286,6 @@ def test_something_else_on_the_socket_is_replaced(machine, answer):
     machine.goes_on()
 
 
-def test_files_of_a_daemon_that_is_gone_are_no_obstacle(machine):
-    machine.remember()
-    facts = json.loads(machine.home.daemon_file.read_bytes())
-    machine.kill()
-    assert machine.home.transport().file.exists()
-    assert machine.home.daemon_file.exists()
-    machine.home.daemon_file.write_text(
-        json.dumps({**facts, "pid": os.getpid()})
-    )  # somebody else's number by now
-    assert "not running" in machine.tacit("status").stdout
-    assert "no daemon ran" in machine.tacit("stop").stdout
-    machine.home.daemon_file.write_bytes(b"\xff{")
-    machine.tacit("status")
-    machine.goes_on()
-
-
 def test_an_older_daemon_is_replaced_once(machine):
     machine.remember()
     machine.stop()
@@ -465,65 +297,13 @@ def test_an_older_daemon_is_replaced_once(machine):
     machine.goes_on()
 
 
-def test_an_older_daemon_is_replaced_by_the_command_line(machine):
-    machine.remember()
-    machine.stop()
-    with Stranger(machine.home, version="0.0.1", lock=True) as older:
-        assert RULE in machine.tacit("list").stdout
-        assert older.stopped
-    machine.goes_on()
-
-
-def test_a_newer_daemon_is_used_by_hooks_and_named_by_the_command_line(machine):
-    text = machine.payload("x")
-    with Stranger(machine.home, version="99.1.0", lock=True, hooks=text) as newer:
-        assert machine.hook(machine.payload("UserPromptSubmit", prompt="Fix it")) == text
-        said = machine.said("list", code=7)
-        assert "99.1.0" in said
-        assert __version__ in said
-        machine.tacit("status")
-        assert any("99.1.0" in finding["detail"] for finding in machine.findings())
-        assert newer.stops == 0
-
-
 # --- words and settings ---------------------------------------------------------------------------------------------
-
-
-def test_wrong_words_on_the_command_line_are_named_with_what_would_fit(machine):
-    machine.remember()
-    said = machine.said("remember", "Use tabs", "--kind", "prefrence", code=3)
-    assert "'prefrence'" in said
-    assert "Did you mean 'preference'?" in said
-    assert "prefrence" in machine.said("list", "--kind", "prefrence", code=3)
-    assert "galaxy" in machine.said("remember", "Use tabs", "--scope", "galaxy:7", code=3)
-    assert "No memory" in machine.said("show", "mem_nothing", code=4)
-    assert "No memory" in machine.said("forget", "../../x", code=4)
-    machine.tacit("remember", "  ", code=2)
-    machine.tacit("frobnicate", code=2)
-    told = json.loads(machine.said("remember", "Use tabs", "--kind", "prefrence", "--json", code=3))
-    assert told["code"] == "unknown_kind"
-    machine.goes_on()
 
 
 WRONG = {
     "unknown key": ("recal:\n  enabled: true\n", "recal", "recall"),
-    "unknown inner key": ("recall:\n  thresholds:\n    promt: 0.4\n", "promt", "prompt"),
-    "wrong value": ("recall:\n  budgets:\n    start: lots\n", "recall.budgets.start", "lots"),
-    "out of range": ("daemon:\n  threads: 0\n", "daemon.threads", "0"),
     "broken": ("recall: [1, 2\n  enabled: : :\n", "config.yaml", "line"),
-    "not a mapping": ("- 1\n- 2\n", "config.yaml", ""),
-    "binary": ("\x00\x01\x02", "config.yaml", ""),
     "code": ("recall: !!python/object/apply:os.system ['touch /tmp/tacit-was-here']\n", "config.yaml", ""),
-    "bomb": (
-        "a: &a [x,x,x,x,x,x,x,x,x]\n"
-        + "".join(
-            f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
-        ),
-        "config.yaml",
-        "",
-    ),
-    "endless": ("a: &a\n  b: *a\n", "config.yaml", ""),
-    "twice": ("recall:\n  enabled: true\nrecall:\n  enabled: false\n", "config.yaml", "recall"),
 }
 
 
@@ -552,18 +332,6 @@ def test_wrong_settings_of_the_user_are_named_and_harm_no_turn(shared_machine, n
     assert RULE in machine.start()
 
 
-@pytest.mark.parametrize("name", ["unknown key", "broken"])
-def test_doctor_names_wrong_settings_of_the_user(shared_machine, name):
-    machine = shared_machine
-    text, key, _ = WRONG[name]
-    machine.home.config_file.write_text(text)
-    settings = next(f for f in machine.findings() if f["name"] == "settings")
-    machine.home.config_file.unlink()
-    assert settings["state"] == "warn"
-    assert str(machine.home.config_file) in settings["detail"]
-    assert key in settings["detail"]
-
-
 def test_settings_that_become_wrong_leave_the_last_good_ones(machine):
     machine.home.config_file.write_text("recall:\n  enabled: false\n")
     machine.remember()
@@ -575,30 +343,6 @@ def test_settings_that_become_wrong_leave_the_last_good_ones(machine):
     time.sleep(1.1)
     assert RULE in machine.start()
     assert "config.yaml" in machine.tacit("status").stdout
-
-
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("recal:\n  enabled: true\n", "recal"),
-        ("embedder:\n  endpoint: http://evil.example/\n", "embedder.endpoint"),
-        ("project:\n  link: [x]\n", "project.link"),
-        ("recall: [\n", "config.yaml"),
-    ],
-)
-def test_wrong_settings_of_a_project_are_named_and_harm_no_turn(shared_machine, text, key):
-    machine = shared_machine
-    (machine.project / ".tacit").mkdir(exist_ok=True)
-    file = machine.project / ".tacit" / "config.yaml"
-    file.write_text(text)
-    assert RULE in machine.start()
-    said = machine.tacit("status").stdout
-    assert str(file) in said
-    assert key in said
-    found = [f for f in machine.findings() if f["name"] == "settings"]
-    assert any(f["state"] == "warn" and str(file) in f["detail"] and key in f["detail"] for f in found)
-    file.unlink()
-    machine.goes_on()
 
 
 # --- what a memory holds --------------------------------------------------------------------------------------------
@@ -712,22 +456,6 @@ def test_a_memory_of_delimiters_closes_no_block_and_is_not_learnt_again(machine)
     wait_for(lambda: machine.request("GET", "/v1/status")["store"]["handovers_pending"] == 0)
     after = sorted(content for content in machine.contents() if content not in before)
     assert not any("delimiters" in content or "make fixtures" in content for content in after), after
-
-
-def test_the_refresh_block_is_closed_once(machine):
-    machine.home.config_file.write_text("preset: refresh\n")
-    machine.tacit("remember", DELIMITERS, "--kind", "preference", "--when", "always")
-    text = machine.start(session_id="r")
-    assert "quote the delimiters" in text
-    assert frames(text) == (0, 0, 1, 1)
-    assert text.startswith("[MEMORY]")
-    assert text.endswith("[/MEMORY]")
-    assert harmless(text)
-    again = machine.prompt("Quote the delimiters in the parser", session_id="r")
-    assert not again or (frames(again) == (0, 0, 1, 1) and harmless(again))
-    machine.prompt(f"Remember that {text}", session_id="r2")
-    time.sleep(0.3)
-    assert len(machine.contents()) == 1
 
 
 # --- time and repetition --------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import closing
 
 import pytest
 
@@ -66,19 +65,6 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
         assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
 
 
-def test_yup_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbox, installed):
-    rule = "Never commit without running the tests."
-    proposal = Say(text="The export has a button now. Want me to commit without running the tests?")
-    sandbox.stub.script.append(Reply(when="what is missing", answers=(proposal,)))
-    with installed.session() as session:
-        session.ask("what is missing")
-        sandbox.remember(rule, kind="preference")
-        session.ask("yup")
-        request = newest(sandbox)
-        (place,) = find_places(request.body, re.escape(rule))
-        assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
-
-
 @proves("claude-code", "action", "failure")
 def test_each_call_gets_the_memory_for_it(sandbox, installed):
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
@@ -129,11 +115,9 @@ def test_each_call_gets_the_memory_for_it(sandbox, installed):
     assert "PostToolUseFailure" in place.text
 
 
-@pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
 @proves("claude-code", "action")
-def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
-    if allowed:
-        (sandbox.tacit_home / "config.yaml").write_text("recall:\n  blocking: true\n", "utf-8")
+def test_a_blocking_rule_refuses_its_call_once(sandbox, installed):
+    (sandbox.tacit_home / "config.yaml").write_text("recall:\n  blocking: true\n", "utf-8")
     identity = "-c user.name=a -c user.email=a@localhost"
     command = f"git {identity} commit --allow-empty -m release"
     commit = CallTool(name="Bash", input={"command": command, "description": "commit"})
@@ -146,20 +130,10 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
         session.ask("go on with step seven of the list")
     first, second, third = sandbox.stub.agent_requests
     commits = (sandbox.project / ".git" / "logs" / "HEAD").read_text("utf-8").count("release")
-    assert commits == (1 if allowed else 2), "the first call is refused, the second runs"
+    assert commits == 1, "the first call is refused, the second runs"
     assert not first.find("release manager")
     assert len(second.find("release manager")) == 1, "with the reason"
     assert len(third.find("release manager")) == 1, "said once"
-
-
-def test_a_cleared_session_gets_its_context_again(sandbox, installed):
-    sandbox.remember("We always run `make lint` before committing.", kind="preference")
-    with installed.session() as session:
-        session.ask("hello")
-        session.ask("/clear")
-        sandbox.stub.clear()
-        session.ask("hello again")
-        assert len(newest(sandbox).find("make lint")) == 1
 
 
 def test_nothing_is_handed_over_twice(sandbox, installed):
@@ -177,36 +151,6 @@ def test_nothing_is_handed_over_twice(sandbox, installed):
     resumed = newest(sandbox)
     assert len(resumed.find("make lint")) == 1, "a resumed session gets only what is new"
     assert len(resumed.find("Stripe Checkout")) == 1
-
-
-def test_what_was_injected_is_never_learned_back(sandbox, installed):
-    (rule,) = sandbox.remember("We always run `make lint` before committing.", kind="preference")
-    echo = Say(text="Noted: we always run `make lint` before committing.")
-    sandbox.stub.script.append(Reply(when="^hello", answers=(echo,)))
-    for _ in range(2):
-        installed.ask("hello")
-        assert newest(sandbox).find("make lint")
-    sandbox.wait_until_captured(sessions=2)
-    assert sandbox.contents() == ["We always run `make lint` before committing."]
-    with closing(sandbox.engine()) as engine:
-        assert engine.show(rule).frequency == 1, "an injected memory is no second statement of it"
-
-
-def test_a_damaged_database_harms_no_turn(sandbox, installed):
-    sandbox.remember("We always run `make lint` before committing.", kind="preference")
-    database = sandbox.tacit_home / "tacit.db"
-    sandbox.kill_daemon()  # one that has the pages in memory writes them back
-    for side in ("-wal", "-shm"):
-        database.with_name(database.name + side).unlink(missing_ok=True)
-    database.write_bytes(b"not a database " * 4096)
-    turn = installed.ask("hello STUB_TEXT fine")
-    assert (turn.text, turn.error) == ("fine", False)
-    turn = installed.ask("Remember that we always write tests first. STUB_TEXT fine")
-    assert (turn.text, turn.error) == ("fine", False)
-    end = time.monotonic() + 60  # no turn waits for the daemon to put the file aside
-    while not list((sandbox.tacit_home / "quarantine").glob("*")):
-        assert time.monotonic() < end, "the damaged file is kept, never deleted"
-        time.sleep(0.2)
 
 
 def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
@@ -260,18 +204,3 @@ def test_what_the_agent_notes_for_itself_is_read_followed_and_not_said_twice(san
     while any("harbor branch" in text for text in sandbox.contents()) and time.monotonic() < end:
         time.sleep(0.3)
     assert not any("harbor branch" in text for text in sandbox.contents()), "what the agent takes out ends"
-
-
-def test_the_command_that_the_user_types_is_their_word(sandbox, installed):
-    with installed.session() as session:
-        session.ask("/tacit remember The wiki is written in Danish.")
-    sandbox.wait_for_memory("Danish")
-    (found,) = sandbox.ask_daemon("/v1/memories")["memories"]
-    assert (found["provenance"]["tier"], found["status"]) == ("user", "active")
-    memory = found["id"]
-    with installed.session() as session:
-        session.ask(f"/tacit forget {memory}")
-    until = time.monotonic() + 60
-    while sandbox.ask_daemon("/v1/memories")["memories"] and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not sandbox.ask_daemon("/v1/memories")["memories"]

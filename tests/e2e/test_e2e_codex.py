@@ -213,22 +213,6 @@ def test_as_installed_codex_asks_before_what_changes_memories_and_not_before_fet
     assert "requires approval" in forgotten
 
 
-def test_beside_another_session_the_users_words_of_a_note_are_found(sandbox, installed):
-    said = "Invoices over ten thousand need a second approval"
-    of_another_host(sandbox, "how do I run the tests?")
-    note = {"content": f"{said}.", "kind": "decision", "user_words": said}
-    add = CallTool(name="memory_add", namespace="mcp__tacit", input=note)
-    sandbox.stub.script.append(
-        Reply(when="second approval", answers=(shell("sleep 3"), add, Say(text="noted")))
-    )
-    turn = installed.ask(f"{said}. Please build the exporter that way.")
-    sandbox.wait_for_memory("second approval")
-    listed = sandbox.ask_daemon("/v1/memories?limit=100")["memories"]
-    (memory,) = (one for one in listed if one["provenance"]["source"] == "mcp")
-    assert memory["provenance"]["tier"] == "user", memory
-    assert memory["provenance"]["session_id"] == turn.session_id
-
-
 def test_nothing_is_handed_over_twice_and_the_beginning_of_the_conversation_never_changes(
     sandbox, installed, report
 ):
@@ -247,22 +231,6 @@ def test_nothing_is_handed_over_twice_and_the_beginning_of_the_conversation_neve
     prefixes = compare_prefixes(sandbox.stub.agent_requests)
     report("requests that keep the earlier ones", f"{prefixes.kept_share:.2f}")
     assert prefixes.kept_share == 1.0, prefixes.breaks
-
-
-def test_a_session_is_learned_from_when_it_ends_and_is_listed(sandbox, installed):
-    fix = Say(text="`make schema` works again after `make generate`: the generated module was missing.")
-    sandbox.write(
-        "Makefile",
-        "schema:\n\t@test -f generated || { echo \"No module named 'gen'\" >&2; exit 1; }\n\ngenerate:\n\t@touch generated\n",
-    )
-    calls = (shell("make schema"), shell("make generate"), shell("make schema"), fix)
-    sandbox.stub.script.append(Reply(when="schema", answers=calls))
-    turn = installed.ask("We decided that invoices are kept for ten years. Now get the schema built.")
-    learned = sandbox.wait_for_memory("make generate")
-    assert any("invoices are kept for ten years" in text for text in learned), learned
-    assert any("make generate" in text for text in learned), learned
-    listed = json.dumps(sandbox.ask_daemon("/v1/sessions"))
-    assert f"codex/{turn.session_id}" in listed
 
 
 def test_what_codex_itself_remembers_of_the_project_is_followed_and_never_said_twice(sandbox, codex):
@@ -296,22 +264,6 @@ def test_what_codex_itself_remembers_of_the_project_is_followed_and_never_said_t
     assert sandbox.contents() == [], "what the user switched off does not go on"
 
 
-def test_past_sessions_are_imported(sandbox, codex):
-    codex.ask("We decided that invoices are kept for ten years.")
-    assert sandbox.contents() == []
-    assert sandbox.daemon_pid() is None
-    sandbox.tacit("init", "--yes", "--backfill")
-    assert any("invoices are kept for ten years" in text for text in sandbox.contents())
-
-
-def test_a_headless_run_of_our_own_recalls_and_learns_nothing(sandbox, codex):
-    codex.install("--trust-hooks")
-    sandbox.remember(LINT, kind="preference")
-    codex.ask("Remember that we write tests first. STUB_TEXT fine", TACIT_HEADLESS="1")
-    assert not newest(sandbox).find(BLOCK)
-    assert sandbox.contents() == [LINT]
-
-
 def test_hooks_run_only_after_the_user_trusts_them(sandbox, codex):
     before = codex.config.read_bytes()
     printed = codex.install()
@@ -331,41 +283,6 @@ def test_hooks_run_only_after_the_user_trusts_them(sandbox, codex):
     assert not codex.hooks.exists()
 
 
-def test_uninstall_gives_the_files_back_though_codex_wrote_into_them(sandbox, codex):
-    own = (
-        '{\n  "hooks": {\n    "SessionStart": [{"hooks": [{"type": "command", "command": "true"}]}]\n  }\n}\n'
-    )
-    codex.hooks.write_text(own)
-    codex.install("--trust-hooks")
-    server = '\n[mcp_servers.other]   # mine\ncommand = "true"\nenabled = false\n'
-    with codex.config.open("a") as config:
-        config.write(server)
-    expected = codex.config.read_text().partition("\n[mcp_servers.tacit]")[0] + server
-    sandbox.tacit("uninstall", "codex", "--yes")
-    assert codex.config.read_text() == expected
-    assert codex.hooks.read_text() == own
-    sandbox.wake_daemon()
-    assert codex.ask("good morning").complaints == []
-    assert not newest(sandbox).find(BLOCK)
-
-
-def test_a_project_of_its_own(sandbox, codex):
-    before = codex.config.read_bytes()
-    with codex.config.open("a") as config:
-        config.write(f'\n[projects."{sandbox.project}"]\ntrust_level = "trusted"\n')
-    trusted = codex.config.read_bytes()
-    codex.install("--project", "--trust-hooks")
-    assert (sandbox.project / ".codex" / "hooks.json").exists()
-    assert not codex.hooks.exists()
-    sandbox.wake_daemon()
-    sandbox.remember(LINT, kind="preference")
-    codex.ask("good morning")
-    assert len(newest(sandbox).find("make lint")) == 1
-    sandbox.tacit("uninstall", "codex", "--project", "--yes")
-    assert codex.config.read_bytes() == trusted != before
-    assert not (sandbox.project / ".codex").exists()
-
-
 def test_doctor_proves_the_path_and_says_that_the_hooks_are_not_trusted(sandbox, codex, report):
     codex.install()
     finished = sandbox.tacit("doctor", "codex", "--json", check=False)
@@ -376,12 +293,3 @@ def test_doctor_proves_the_path_and_says_that_the_hooks_are_not_trusted(sandbox,
     assert "/hooks" in findings["codex trust"]["advice"]
     assert proof["state"] == "fail"
     assert "The path is sound" in proof["advice"]
-
-
-def test_doctor_sees_a_launcher_that_says_nothing(sandbox, codex):
-    codex.install("--trust-hooks")
-    (sandbox.tacit_home / "bin" / "tacit-hook").write_text("#!/bin/sh\ncat >/dev/null\nexit 0\n")
-    finished = sandbox.tacit("doctor", "codex", "--json", check=False)
-    findings = {each["name"]: each for each in json.loads(finished.stdout)["findings"]}
-    assert findings["codex proof"]["state"] == "fail"
-    assert "without the memory" in findings["codex proof"]["advice"]

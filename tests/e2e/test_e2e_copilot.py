@@ -6,7 +6,6 @@ Every test has a machine of its own. What is asserted is what the model was sent
 from __future__ import annotations
 
 import re
-from contextlib import closing
 
 import pytest
 
@@ -231,23 +230,6 @@ def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report):
     assert found.kept_share == 1.0, found.breaks
 
 
-def test_what_a_session_proved_is_learned_from_its_file_and_given_at_the_next_failure(sandbox, installed):
-    sandbox.write("scripts/index.sh", "set -u\necho $DOCS_DIR\n")
-    script(
-        sandbox,
-        "step one",
-        bash("sh scripts/index.sh"),
-        bash("ls scripts"),
-        bash("DOCS_DIR=docs sh scripts/index.sh"),
-    )
-    installed.ask("go on with step one of the list")
-    sandbox.wait_for_memory("DOCS_DIR=docs")
-    script(sandbox, "step two", bash("bash ./scripts/index.sh --force"))
-    sandbox.stub.clear()
-    installed.ask("go on with step two of the list")
-    assert newest(sandbox).find("DOCS_DIR=docs sh scripts/index.sh")
-
-
 def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
     with installed.session() as session:
         assert session.ask("hello STUB_TEXT one").text.endswith("one")
@@ -257,51 +239,3 @@ def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed)
         assert sandbox.wait_for_daemon() != killed
         session.ask("Build the card form for payments on the checkout page.")
         assert len(newest(sandbox).find("Stripe Checkout")) == 1
-
-
-def test_as_installed_copilot_fetches_and_asks_before_it_notes(sandbox, installed):
-    (known,) = sandbox.remember(CHECKOUT, kind="decision")
-    note = {"content": "Prices are rounded half to even.", "kind": "fact"}
-    script(
-        sandbox, "look it up", CallTool(name="tacit-memory_get", input={"ids": [known]}),
-        CallTool(name="tacit-memory_add", input=note),
-    )  # fmt: skip
-    installed.ask("look it up", COPILOT_ALLOW_ALL="false")
-    got, refused = [turn.text for turn in newest(sandbox).turns if turn.role == "tool"]
-    assert "Stripe Checkout" in got
-    assert "Permission denied" in refused
-
-
-def test_uninstall_gives_the_very_bytes_back_and_nothing_runs(sandbox, copilot):
-    folder = sandbox.home / ".copilot"
-    (folder / "hooks").mkdir(parents=True)
-    (folder / "hooks" / "mine.json").write_text('{"version": 1, "hooks": {}}\n')
-    (folder / "mcp-config.json").write_text(
-        '{"mcpServers":{"other":{"type":"local","command":"true","args":[]}}}'
-    )
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    copilot.install()
-    assert copilot.hooks.is_file()
-    sandbox.tacit("uninstall", "copilot", "--yes")
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-    assert "fine" in copilot.ask("hello STUB_TEXT fine").text
-    assert sandbox.daemon_pid() is None
-
-
-def test_hooks_of_the_user_and_of_the_project_count_once(sandbox, installed):
-    sandbox.tacit("install", "copilot", "--project", "--yes")
-    sandbox.remember(LINT, kind="preference")
-    installed.ask("hello")
-    assert len(newest(sandbox).find("make lint")) == 1
-    sandbox.tacit("uninstall", "copilot", "--project", "--yes")
-    assert not (sandbox.project / ".github").exists()
-
-
-def test_hooks_for_claude_code_in_the_project_say_nothing_here(sandbox, copilot):
-    """Copilot runs the hooks of a project's `.claude/settings.json`, too."""
-    sandbox.tacit("install", "claude-code", "--project", "--yes")
-    sandbox.remember(LINT, kind="preference")
-    copilot.ask("hello")
-    assert not newest(sandbox).find("make lint")
-    with closing(sandbox.store()) as store:
-        assert not store.list_sessions(limit=5)

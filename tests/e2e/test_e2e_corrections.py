@@ -94,34 +94,3 @@ def test_claude_code_is_given_what_holds_since_the_correction(sandbox, claude):
     sandbox.stub.clear()
     claude.ask(COMMIT)
     assert sandbox.stub.agent_requests[-1].find(OLD_LINT), "taken back, the first rule is handed over again"
-
-
-def test_opencode_is_given_what_holds_since_the_correction(sandbox, opencode):
-    sandbox.configure("preset: refresh\n")
-    opencode.install()
-    sandbox.wake_daemon()  # the plugin never waits for a daemon to start
-    sandbox.remember(f"{OLD_PORT}.", kind="fact", when="always")
-    with opencode.serve() as server:
-        server.prompt(server.create_session(), LINT)
-        wait_for(sandbox, there=[OLD_LINT])
-        corrected = server.create_session()
-        server.prompt(corrected, "hello")
-        assert sandbox.stub.agent_requests[-1].find(OLD_LINT), "the first rule is handed over"
-        assert sandbox.stub.agent_requests[-1].find(OLD_PORT)
-        server.prompt(corrected, NEW_LINT)
-        server.prompt(corrected, NEW_PORT)
-        wait_for(sandbox, gone=[OLD_LINT, OLD_PORT], there=["just check", "9191"])
-
-        server.prompt(server.create_session(), "hello")
-        request = sandbox.stub.agent_requests[-1]
-        for word in ("just check", "port 9191"):
-            place = only(request, word, beside=f"{OLD_LINT}|{OLD_PORT}", last_session=True)
-            assert request.messages[index_of(place)]["role"] == "system"
-
-        server.prompt(corrected, "go on")
-        assert not sandbox.stub.agent_requests[-1].find(f"{OLD_LINT}|{OLD_PORT}"), "nor in the same session"
-
-
-def index_of(place):
-    """Which message of the request it stands in."""
-    return int(place.path.partition("[")[2].partition("]")[0])

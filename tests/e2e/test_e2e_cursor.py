@@ -13,7 +13,6 @@ import pytest
 
 pytestmark = pytest.mark.e2e
 
-LINT = "We always run `make lint` before committing."
 CENTS = "Amounts in app/payments.py are integer cents; floats are never used for money."
 FIX = "`ModuleNotFoundError: No module named 'orders_schema'` goes away once `make generate` has run."
 
@@ -146,52 +145,3 @@ def test_a_blocking_rule_refuses_its_call_once(cursor):
     assert "Never push to main" in refused["agent_message"]
     second, _ = talk.ran("Shell", {"command": "git push origin main"}, {"exitCode": 0, "stdout": ""})
     assert second == {}
-
-
-def test_a_conversation_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(cursor):
-    cursor.remember(LINT, kind="preference")
-    assert "make lint" in Conversation(cursor).start()["additional_context"]
-    late = Conversation(cursor, "late")
-    payload = {
-        "hook_event_name": "sessionStart",
-        "session_id": "late",
-        "workspace_roots": [str(cursor.project)],
-    }
-    (entry,) = json.loads(late.file.read_text())["hooks"]["sessionStart"]
-    with cursor.daemon_away(start_block="make lint") as waits:
-        done = subprocess.run(
-            ["/bin/sh", "-c", entry["command"]], input=json.dumps(payload), capture_output=True, text=True, check=True,
-            env=cursor.environment(**waits), cwd=late.file.parent, timeout=60,
-        )  # fmt: skip
-    assert "make lint" in json.loads(done.stdout)["additional_context"]
-
-
-def test_doctor_runs_the_command_and_uninstall_gives_the_very_bytes_back(sandbox):
-    hooks = sandbox.home / ".cursor" / "hooks.json"
-    hooks.parent.mkdir()
-    mine = '{\n  // mine\n  "version": 1,\n  "hooks": { "stop": [{ "command": "say done" }] }\n}\n'
-    hooks.write_text(mine)
-    sandbox.tacit("install", "cursor", "--yes")
-    findings = sandbox.tacit_json("doctor", "cursor")["findings"]
-    (proof,) = [each for each in findings if each["name"] == "cursor proof"]
-    assert proof["state"] == "ok", proof
-    assert "was not run" in proof["detail"]
-    sandbox.tacit("uninstall", "cursor", "--yes")
-    assert hooks.read_text() == mine
-    assert [path.name for path in hooks.parent.iterdir()] == ["hooks.json"]
-
-
-def test_claude_codes_hooks_are_silent_where_cursor_runs_them(cursor):
-    cursor.tacit("install", "claude-code", "--yes")
-    cursor.remember(LINT, kind="preference")
-    payload = {
-        "hook_event_name": "SessionStart",
-        "session_id": "c1",
-        "cursor_version": "3.14.7",
-        "source": "startup",
-    }
-    done = subprocess.run(
-        [cursor.tacit_home / "bin" / "tacit-hook", "claude-code"], input=json.dumps(payload), capture_output=True,
-        text=True, env=cursor.environment(), cwd=cursor.project, check=True, timeout=60,
-    )  # fmt: skip
-    assert done.stdout == ""

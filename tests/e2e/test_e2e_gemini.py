@@ -12,7 +12,6 @@ import time
 import pytest
 
 from e2e.drivers.gemini import OWN_SETTINGS, parts
-from e2e.drivers.prefix import compare_prefixes
 from e2e.host_matrix import proves
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 
@@ -165,24 +164,6 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, installed):
     assert len(third.find("release manager")) == 1, "said once"
 
 
-def test_a_resumed_session_keeps_its_prompts_and_its_blocks_and_gets_only_what_is_new(
-    sandbox, installed, report
-):
-    sandbox.remember(LINT, kind="preference")
-    first = installed.ask("Look around. STUB_TEXT looked")
-    sandbox.remember(CHECKOUT, kind="decision")
-    installed.ask("Build the card form for payments on the checkout page.", resume=first.session_id)
-    sandbox.stub.script.append(Reply(when="step nine", answers=(shell("true"), Say(text="done"))))
-    installed.ask("Now step nine of the mobile checkout's card form.", resume=first.session_id)
-    request = newest(sandbox)
-    assert len(request.find("make lint")) == 1
-    assert len(request.find("Stripe Checkout")) == 1
-    assert len(request.find("^Look around")) == 1, "the first prompt is still there"
-    found = compare_prefixes(sandbox.stub.agent_requests)
-    report("prefix kept", f"{found.kept_share:.2f} of requests, {found.kept_bytes_share:.2f} of bytes")
-    assert found.kept_share == 1.0, found.breaks
-
-
 @proves("gemini", "compaction")
 def test_after_a_compression_the_context_is_there_again_once(sandbox, installed):
     sandbox.remember(LINT, kind="preference")
@@ -207,14 +188,6 @@ def test_after_a_compression_the_context_is_there_again_once(sandbox, installed)
     installed.ask("and on", resume=first.session_id)  # gets what the last compression of that turn dropped
     installed.ask("and further", resume=first.session_id)
     assert parts(newest(sandbox).messages[-1]) == ["and further"], "a resume is no compression"
-
-
-def test_a_session_is_learned_from_when_it_ends(sandbox, installed):
-    sandbox.configure("capture:\n  explicit: false\n")
-    installed.ask("Remember that invoices are archived after ninety days.")
-    sandbox.wait_for_memory("ninety days")
-    (memory,) = sandbox.ask_daemon("/v1/memories?limit=9")["memories"]
-    assert memory["provenance"]["host"] == "gemini"
 
 
 def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twice(sandbox, installed):
@@ -263,51 +236,5 @@ def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed)
     assert len(newest(sandbox).find("Stripe Checkout")) == 1
 
 
-def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier_once(sandbox, installed):
-    sandbox.remember(LINT, kind="preference")
-    installed.ask("hello")
-    with sandbox.daemon_away(start_block="make lint") as late:
-        sandbox.stub.clear()
-        turn = installed.ask("hello", **late)
-    assert "make lint" in parts(newest(sandbox).messages[-1])[-1]
-    sandbox.wake_daemon()
-    installed.ask("go on", resume=turn.session_id)
-    assert len(newest(sandbox).find("make lint")) == 1, "the daemon was told that the session has it"
-
-
-def test_doctor_proves_the_installation_and_names_hooks_that_are_switched_off(sandbox, installed, report):
-    finished = sandbox.tacit("doctor", "gemini", "--json")
-    proof = _finding(finished, "gemini proof")
-    assert proof["state"] == "ok"
-    report("gemini proof", proof["detail"])
-    text = installed.settings.read_text(encoding="utf-8")
-    installed.settings.write_text(
-        text.replace("{", '{\n    "hooksConfig": {"enabled": false},', 1), encoding="utf-8"
-    )
-    finished = sandbox.tacit("doctor", "gemini", "--json", check=False)
-    assert finished.returncode == 10
-    assert "hooksConfig.enabled is false" in _finding(finished, "gemini")["detail"]
-    assert _finding(finished, "gemini proof")["state"] == "fail"
-
-
-def test_uninstall_leaves_the_settings_as_they_were_and_nothing_that_runs(sandbox, gemini):
-    before = gemini.settings.read_bytes()
-    gemini.install("--project")
-    sandbox.remember(LINT, kind="preference")
-    sandbox.wake_daemon()
-    gemini.ask("hello")
-    assert len(newest(sandbox).find("make lint")) == 1
-    sandbox.tacit("uninstall", "gemini", "--yes", "--project")
-    assert gemini.settings.read_bytes() == before
-    assert not (sandbox.project / ".gemini").exists()
-    sandbox.stub.clear()
-    assert gemini.ask("hello STUB_TEXT fine").text == "fine"
-    assert not newest(sandbox).find("make lint")
-
-
 def _settings(client) -> dict:
     return json.loads(client.settings.read_text(encoding="utf-8").partition("\n")[2])
-
-
-def _finding(finished, name: str) -> dict:
-    return next(each for each in json.loads(finished.stdout)["findings"] if each["name"] == name)

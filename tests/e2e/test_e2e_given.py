@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sqlite3
@@ -63,38 +62,6 @@ def test_a_daemon_that_stood_still_beyond_the_deadline_gave_nothing() -> None:
         comes_again(machine, "still")
 
 
-def test_a_hook_that_its_host_ends_while_the_daemon_begins_was_given_nothing() -> None:
-    with Machine() as machine:
-        machine.remember(RULE, kind="guideline", when="commit")
-        machine.stop()
-        wait_for(lambda: not machine.processes())
-        machine.home.daemon_file.unlink(missing_ok=True)
-        process = machine.popen()
-        try:
-            assert process.stdin is not None
-            process.stdin.write(machine.payload("UserPromptSubmit", prompt=COMMIT, session_id="cold"))
-            process.stdin.close()
-            process.stdin = None
-            wait_for(machine.home.daemon_file.exists)
-        finally:
-            process.kill()
-            printed = RULE in injected(process.communicate()[0])
-        assert (RULE in machine.prompt(COMMIT, session_id="cold")) is not printed
-        assert machine.prompt(COMMIT, session_id="cold") == ""
-        wait_for(lambda: exposed(machine, "cold") == 1)
-
-
-def test_a_client_with_fifteen_milliseconds_is_given_what_it_prints_and_no_more() -> None:
-    with Machine() as machine:
-        machine.remember(RULE, kind="guideline", when="commit")
-        printed = [
-            RULE in impatient(machine, COMMIT, session="hasty", TACIT_HOOK_DEADLINE_MS="15") for _ in range(5)
-        ]
-        assert printed.count(True) <= 1
-        assert (RULE in machine.prompt(COMMIT, session_id="hasty")) is not any(printed)
-        wait_for(lambda: exposed(machine, "hasty") == 1)
-
-
 def test_a_busy_daemon_gives_each_session_its_memory_once_however_impatient_its_client() -> None:
     with Machine() as machine:
         machine.remember(RULE, kind="guideline", when="commit")
@@ -109,35 +76,6 @@ def test_a_busy_daemon_gives_each_session_its_memory_once_however_impatient_its_
         for name in names:
             assert (RULE in machine.prompt(COMMIT, session_id=name)) is not printed[name], name
         wait_for(lambda: [exposed(machine, name) for name in names] == [1] * len(names))
-
-
-def test_the_next_prompt_right_behind_an_answer_knows_of_it() -> None:
-    with Machine() as machine:
-        machine.remember(RULE, kind="guideline", when="commit")
-        for number in range(10):
-            assert RULE in machine.prompt(COMMIT, session_id=f"next{number}")
-            assert machine.prompt(COMMIT, session_id=f"next{number}") == ""
-
-
-@pytest.mark.parametrize("killed", [True, False])
-def test_a_start_block_of_the_hook_client_counts_before_its_event_is_read(killed: bool) -> None:
-    with Machine() as machine:
-        machine.remember(RULE, kind="guideline", when="commit")
-        assert RULE in machine.start()  # from now on, this folder has a start block
-        machine.stop()
-        wait_for(lambda: not machine.processes())
-        pid = 0
-        if not killed:
-            machine.wake()
-            pid = machine.pid()
-            os.kill(pid, signal.SIGSTOP)  # it answers the same start, too late
-        start = machine.payload("SessionStart", session_id="cold", source="startup")
-        assert RULE in injected(machine.hook(start, TACIT_HOOK_DEADLINE_MS="50" if killed else "300"))
-        if pid:
-            os.kill(pid, signal.SIGCONT)
-        assert machine.prompt(COMMIT, session_id="cold") == ""
-        wait_for(lambda: exposed(machine, "cold") == 1)
-        assert list(machine.home.spool_dir.iterdir()) == []
 
 
 def test_twenty_ends_at_once_without_a_daemon_are_all_learned_once() -> None:
@@ -165,15 +103,3 @@ def test_twenty_ends_at_once_without_a_daemon_are_all_learned_once() -> None:
         wait_for(lambda: {text for text, _ in ends} <= set(machine.contents()), timeout_s=150)
         wait_for(lambda: not list(machine.home.spool_dir.iterdir()))
         assert len(machine.contents()) == len(set(machine.contents()))
-
-
-def test_an_end_that_the_daemon_answered_is_in_no_spool() -> None:
-    with Machine() as machine:
-        machine.remember()
-        said = "Prefer the second queue for exports"
-        transcript = transcript_of(machine, "ended", said)
-        about = {"session_id": "ended", "transcript_path": str(transcript)}
-        machine.hook(machine.payload("Stop", last_assistant_message="Done.", **about))
-        machine.hook(machine.payload("SessionEnd", reason="other", **about))
-        assert list(machine.home.spool_dir.iterdir()) == []
-        assert json.loads(machine.home.daemon_file.read_bytes())["pid"] == machine.pid()

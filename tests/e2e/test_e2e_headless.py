@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from e2e.drivers.clients import client_path
-from loopback import QuietHandler, loopback
-from tacit.errors import ProviderError
 from tacit.hosts.claude_code import proof as claude_probe
 from tacit.hosts.opencode import proof as opencode_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
@@ -96,67 +94,6 @@ def test_one_request_without_hooks_tools_or_traces(sandbox, request, name):
     assert not wait_until_gone(sandbox.home)
 
 
-@pytest.mark.parametrize("name", ["claude", "opencode"])
-def test_hooks_that_run_all_the_same_do_nothing_in_a_headless_run(sandbox, request, name):
-    client = request.getfixturevalue(name)
-    client.install()
-    sandbox.remember(RULE, kind="preference", when="always")
-    if name == "claude":
-        client.ask("Remember that we always run `make lint` before committing.", TACIT_HEADLESS="1")
-    else:
-        with client.serve(TACIT_HEADLESS="1") as server:
-            server.prompt(server.create_session(), "Remember that we always run `make lint` first.")
-    assert sandbox.stub.agent_requests
-    assert not any(sent.find(BLOCK) for sent in sandbox.stub.requests)
-    assert sandbox.daemon_pid() is None
-    assert not (sandbox.tacit_home / "log" / "hook.count").exists()
-    assert not list((sandbox.tacit_home / "spool").glob("*"))
-    assert sandbox.contents() == [RULE]
-
-
-class Hanging(QuietHandler):
-    """Takes requests and never answers."""
-
-    def do_POST(self) -> None:  # noqa: N802 - the name that the library calls
-        time.sleep(600)
-
-
-class Garbled(QuietHandler):
-    """Answers every request with 200 and half a line."""
-
-    def do_POST(self) -> None:  # noqa: N802 - the name that the library calls
-        self.rfile.read(int(self.headers.get("content-length", 0)))
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("content-length", "9")
-        self.end_headers()
-        self.wfile.write(b'data: {"x')
-
-
-@pytest.mark.parametrize(("name", "handler"), [("claude", Hanging), ("opencode", Garbled)])
-def test_a_run_that_gets_no_answer_ends_with_its_whole_group(sandbox, request, name, handler):
-    request.getfixturevalue(name)
-    limit_s = 12.0 if handler is Hanging else 20.0  # a client starts in less
-    with loopback(handler) as url:
-        with pytest.raises(ProviderError) as caught:
-            writer_over(name, sandbox, url=url, timeout_s=limit_s).write(asking(MARK))
-        assert caught.value.reason in ("timed out", "refused", "garbage")
-        if handler is Hanging:
-            assert caught.value.reason == "timed out"
-        assert not wait_until_gone(sandbox.home)
-    assert not holding(sandbox.home, MARK)
-
-
-def test_a_client_without_login_says_so(sandbox, claude):
-    environ = environment_of("claude", sandbox)
-    environ.pop("ANTHROPIC_API_KEY")
-    writer = CommandLineWriter(client_named("claude"), timeout_s=START_S, environ=environ)
-    with pytest.raises(ProviderError) as caught:
-        writer.write(asking(MARK))
-    assert caught.value.reason == "not logged in"
-    assert not sandbox.stub.requests
-
-
 TYPED = "7c0ffee0-1234-4abc-8def-000000000001"
 OLD = "The rate limiter runs in the billing service"
 NEW = "The rate limiter runs in the gateway"
@@ -223,16 +160,3 @@ def test_a_finished_session_is_written_up_by_one_headless_run_and_the_next_one_k
     with closing(sandbox.engine()) as engine:
         told = engine.status()
     assert (told.extractor.failed, told.store.sessions) == (0, 2)
-
-
-def test_a_quiet_session_of_opencode_is_written_up_by_a_headless_run_of_it(sandbox, opencode):
-    allow_writing(sandbox, "opencode")
-    opencode.install()
-    with opencode.serve(PATH=sandbox.search_path) as server:
-        server.prompt(server.create_session(), STATED)
-        wait_until_replaced(sandbox)
-    asked = [sent for sent in sandbox.stub.requests if sent.find("Messages:")]
-    assert len(asked) == 1
-    assert asked[0].find(OLD)
-    with closing(sandbox.engine()) as engine:
-        assert engine.status().store.sessions == 1

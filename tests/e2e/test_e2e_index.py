@@ -6,9 +6,6 @@ The stub reads the id in the request that it answers, as a model would. The daem
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from copy import copy
-from threading import Thread
 
 import pytest
 
@@ -159,43 +156,6 @@ def test_the_model_fetches_by_a_short_id(person, host):
         assert not [turn for turn in request.turns if turn.role == "tool"], "the summary replaced them"
         assert [len(request.find(text)) for text in (LINT, LABELS_HEADLINE)] == [1, 1], "there again, once"
         assert len(request.find(f"{HEADLINE}|{RULE}")) == 1
-
-
-def test_two_sessions_in_a_project_and_one_in_another_fetch_each_for_itself(person):
-    one = person("claude-code")
-    sandbox = one.sandbox
-    other = copy(sandbox)
-    other.project = sandbox.root / "mill"
-    other.project.mkdir()
-    other.git("init", "-q", "-b", "main")
-    theirs = RULE.replace("five cents", "ten cents")
-    (name,) = other.remember(theirs, kind="fact", headline=HEADLINE)
-    other.remember(*OTHERS, kind="fact")
-    client = copy(one.client)
-    client.sandbox = other
-    asked: list[tuple[Callable, str]] = [
-        (one.client.ask, "please mind the rounding"),
-        (one.client.ask, "please mind the labels"),
-        (client.ask, "please mind the rounding"),
-    ]
-    sessions: dict[int, str] = {}
-
-    def ask(number: int) -> None:
-        told, prompt = asked[number]
-        sessions[number] = told(prompt).session_id
-
-    threads = [Thread(target=ask, args=(number,)) for number in range(len(asked))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    wait_for(lambda: all(one.fetched(session) for session in sessions.values()))
-    first, second, third = (one.fetched(sessions[number]) for number in range(3))
-    assert (first, third) == ([one.rule], [name])
-    assert len(second) == 1
-    assert second != first
-    texts = [text for request in sandbox.stub.agent_requests for text in (RULE, theirs) if request.find(text)]
-    assert sorted(texts) == sorted((RULE, theirs)), "each reads its own project's"
 
 
 @proves("claude-code", "subagent")

@@ -143,24 +143,6 @@ def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, c
     assert "`query` is missing" in wrong
 
 
-def test_a_daemon_that_cannot_start_is_an_error_the_model_reads_and_the_turn_goes_on(sandbox, client):
-    sandbox.remember(CHECKOUT, kind="decision")
-    script(sandbox, "look it up", [("memory_search", {"query": "payments"})])
-    with client.session() as session:
-        session.ask("hello")
-        sandbox.kill_daemon()
-        run = sandbox.tacit_home / "run"
-        run.rename(run.with_name("run-away"))
-        run.write_text("no folder")  # nothing can listen there
-        turn = session.ask("look it up")
-        assert turn.text == "done"
-        run.unlink()
-        run.with_name("run-away").rename(run)
-    (told,) = results(sandbox)
-    assert "cannot be reached" in told
-    assert "tacit doctor" in told
-
-
 def test_as_installed_claude_code_fetches_and_notes_without_a_question_and_asks_without_the_rule(
     sandbox, claude
 ):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 
 import pytest
 
@@ -44,23 +43,3 @@ def test_every_client_is_installed_proved_and_removed_to_the_byte(sandbox):
         assert "Stripe Checkout" in ask([entry["command"], *entry["args"]], sandbox), name
         sandbox.tacit("uninstall", name, "--yes")
         assert set(sandbox.home.rglob("*")) == before, name
-
-
-def test_doctor_starts_the_server_that_the_file_names(sandbox):
-    sandbox.tacit("install", "windsurf", "--yes")
-    proof = proof_of(sandbox.tacit("doctor", "windsurf", "--json"))
-    assert proof["state"] == "ok", proof
-    (sandbox.tacit_home / "bin" / "tacit-hook").write_text("#!/bin/sh\ncat >/dev/null\n")
-    finished = sandbox.tacit("doctor", "windsurf", "--json", check=False)
-    assert finished.returncode == 10
-    assert proof_of(finished)["state"] == "fail"
-
-
-def proof_of(finished):
-    findings = json.loads(finished.stdout)["findings"]
-    return next(each for each in findings if each["name"] == "windsurf proof")
-
-
-def test_the_command_is_a_server_by_itself(sandbox):
-    sandbox.remember(CHECKOUT, kind="decision")
-    assert "Stripe Checkout" in ask([sys.executable, "-m", "tacit.cli.main", "mcp"], sandbox)

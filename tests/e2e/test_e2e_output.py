@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import os
 import pty
@@ -20,7 +19,6 @@ import pytest
 from rich.cells import cell_len
 
 from e2e.drivers.sandbox import Sandbox
-from tacit.model.changes import Add
 from tacit.model.memory import Speaker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -95,61 +93,3 @@ def test_every_table_fits_80_columns(full):
         # A word that is longer than half a line (a path, a command to copy) stays whole.
         broken = [line for line in wide if max(map(cell_len, line.split())) < 40]
         assert broken == [], command
-
-
-def test_long_output_goes_through_the_pager_of_the_environment(full, tmp_path):
-    seen = tmp_path / "seen"
-    pager = f"{sys.executable} -c \"import sys; open('{seen}', 'w').write(sys.stdin.read())\""
-    assert "state_" not in on_terminal(full, "list", PAGER=pager)
-    assert seen.read_text().count("state_") > 20
-    seen.unlink()
-    assert on_terminal(full, "list", "-n", "3", PAGER=pager).count("state_") == 3
-    for no_pager in (("--no-pager", "list"), ("list", "--json")):
-        assert on_terminal(full, *no_pager, PAGER=pager).count("state_") > 20
-    assert on_terminal(full, "list", PAGER="cat").count("state_") > 20
-    assert on_terminal(full, "list", PAGER=pager, CLAUDECODE="1").count("state_") > 20, "an agent's shell"
-    assert on_terminal(full, "list", PAGER=pager, TERM="dumb").count("state_") > 20
-    assert not seen.exists()
-    piped = full.tacit("list")
-    assert piped.stdout.count("state_") > 20
-
-
-def test_less_is_left_with_q_and_the_command_ends(full):
-    if not any(os.access(f"{folder}/less", os.X_OK) for folder in os.environ["PATH"].split(":")):
-        pytest.skip("no less")
-    shown = on_terminal(full, "list", typed=b"q", PATH=f"{full.environment()['PATH']}:/usr/bin:/bin")
-    assert 0 < shown.count("state_") < 30, "one screen"
-
-
-@pytest.fixture
-def large(sandbox):
-    """A machine with so many memories that a rescan and an export take a while."""
-    with closing(sandbox.engine()) as engine:
-        (change,) = engine.remember(STATEMENT.format(n=0), cwd=str(sandbox.project), source="bulk")
-        first = change.memory
-        copies = [
-            dataclasses.replace(first, id=f"mem_1bulk{n:07}", content=f"{STATEMENT.format(n=n)} " * 20)
-            for n in range(1500)
-        ]
-        engine.store.apply([Add(memory=memory) for memory in copies])
-    return sandbox
-
-
-BAR = re.compile(r"(\d+)/(\d+)\s+[\d,]+/s\s+\d:\d\d")
-
-
-def test_long_work_shows_how_far_it_is_and_the_time_that_is_left(large, tmp_path):
-    for command, bar in (
-        (("redact", "--rescan", "--dry-run"), "looking for secrets ━"),
-        (("export", "-o", str(tmp_path / "all.jsonl")), "exporting ━"),
-    ):
-        shown = ESCAPES.sub("", on_terminal(large, *command))
-        assert bar in shown, command
-        steps = [(int(done), int(whole)) for done, whole in BAR.findall(shown)]
-        assert any(0 < done <= whole for done, whole in steps), (command, shown[-600:])
-
-
-def test_no_color_is_heeded(full):
-    assert "\x1b[" in on_terminal(full, "--no-pager", "list")
-    plain = on_terminal(full, "--no-pager", "list", NO_COLOR="1")
-    assert not re.search(r"\x1b\[[0-9;]*3[0-7]", plain)

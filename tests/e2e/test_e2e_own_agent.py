@@ -112,13 +112,3 @@ def test_the_agent_of_the_guide_has_a_memory(machine: Sandbox, language: str) ->
     assert sum("harbor" in text for text in kept) == 1, "what was handed over is not learned again"
     (session,) = machine.ask_daemon("/v1/sessions")["sessions"]
     assert session["key"].startswith("plain")
-
-
-@pytest.mark.parametrize("language", ["python", "typescript"])
-def test_the_agent_of_the_guide_works_without_a_daemon(machine: Sandbox, language: str) -> None:
-    agent = Agent(machine, language)
-    assert agent.ask(SHIP) == "STUB-OK 1"
-    assert agent.ask(FILL) == "It is down."
-    assert agent.end() == 0
-    assert machine.stub.agent_requests[0].messages[1] == {"role": "user", "content": SHIP}
-    assert machine.daemon_pid() is None, "nobody asked for one"

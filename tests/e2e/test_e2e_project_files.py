@@ -66,17 +66,3 @@ def test_it_is_found_with_its_source_asks_nothing_and_begins_no_session(machine:
         assert CHECK in answer, (tool, answer)
         assert "Makefile" in answer, (tool, answer)
         assert "unconfirmed" in answer, (tool, answer)
-
-
-def test_what_is_accepted_is_the_users_word_and_what_the_file_drops_goes(machine: Machine) -> None:
-    machine.tacit("init", "--yes")
-    listed = {one["content"]: one["id"] for one in machine.ask("list")["memories"]}
-    machine.tacit("review", "accept", listed[CHECK])
-    held = {one["content"]: one for one in machine.ask("list")["memories"]}
-    assert held[CHECK]["provenance"]["tier"] == "user"
-    assert held[BUILD]["provenance"]["tier"] == "import"
-    (machine.project / "package.json").unlink()
-    machine.tacit("init", "--yes")
-    left = machine.contents()
-    assert BUILD not in left
-    assert CHECK in left

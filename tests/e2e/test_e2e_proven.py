@@ -92,7 +92,6 @@ WRONG = (
         wanted="`docker compose -f deploy/compose.yml up -d`",
     ),
 )  # fmt: skip
-OTHER = "Exit code 1\nerror: the working tree has uncommitted changes in src/cart.py"
 
 
 @pytest.fixture
@@ -111,26 +110,6 @@ def fails(machine: Machine, session: str, command: str, error: str) -> str:
 def fixes_of(machine: Machine) -> list[str]:
     listed = machine.request("GET", "/v1/memories?limit=500")["memories"]
     return [one["content"] for one in listed if one["kind"] == "error_pattern"]
-
-
-def test_each_wrong_invocation_is_put_right_at_the_next_failure(machine: Machine) -> None:
-    for number, wrong in enumerate(WRONG):
-        session = Session(machine, f"day-{number}")
-        session.user("run it please")
-        session.ran(wrong.failed, wrong.error)
-        session.ran(wrong.between)
-        session.ran(wrong.ran, wrong.ran_error)
-        session.agent("It runs now.")
-        session.end()
-    wait_for(lambda: len(fixes_of(machine)) == len(WRONG), timeout_s=60)
-
-    missed = {
-        wrong.again: given
-        for number, wrong in enumerate(WRONG)
-        if wrong.wanted not in (given := fails(machine, f"next-{number}", wrong.again, wrong.said))
-    }
-    assert not missed
-    assert fails(machine, "other", "git rebase main", OTHER) == "", "another failure has no fix"
 
 
 def test_what_worked_twice_is_given_at_the_start(machine: Machine) -> None:

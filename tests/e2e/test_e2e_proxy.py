@@ -9,9 +9,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from e2e.drivers.clients import require_client
-from tacit.hosts import probe as process
-
 pytestmark = pytest.mark.e2e
 
 SMS = "Text messages go through Vonage; Twilio was dropped because of its price."
@@ -56,33 +53,3 @@ def test_claude_code_behind_the_proxy(sandbox, claude):
             session.ask("Good. Make its button green.")
             fourth = sandbox.stub.agent_requests[-1]
             assert json.dumps(fourth.body).count("Vonage") == 1
-
-
-def test_codex_behind_the_proxy(sandbox):
-    executable = require_client("codex")
-    sandbox.remember("Answer in British English.", kind="preference")
-    home = sandbox.root / "codex"
-    home.mkdir()
-    with proxy(sandbox) as url:
-        sandbox.wait_for_daemon()
-        (home / "config.toml").write_text(
-            'model = "stub-model"\nmodel_provider = "here"\n[model_providers.here]\nname = "here"\n'
-            f'base_url = "{url}/v1"\nenv_key = "STUB_KEY"\nwire_api = "responses"\n'
-        )
-        environment = sandbox.environment(CODEX_HOME=str(home), STUB_KEY="k")
-        command = [str(executable), "exec", "--skip-git-repo-check", "--json"]
-
-        def ask(*arguments: str) -> None:
-            done = process.run_client(
-                [*command, *arguments], environment=environment, cwd=sandbox.project, timeout_s=120
-            )
-            assert done.code == 0, f"{done.out}\n{done.err}"
-
-        ask("hello")
-        first = sandbox.stub.model_requests[-1]
-        assert "British English" in json.dumps(first.body["instructions"])
-        sandbox.remember(SMS, kind="fact")
-        ask("resume", "--last", QUESTION)
-        second = sandbox.stub.model_requests[-1]
-        assert second.body["instructions"] == first.body["instructions"]
-        assert "Vonage" in json.dumps(second.messages[-1])

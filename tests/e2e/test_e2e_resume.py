@@ -80,18 +80,3 @@ def test_a_resume_tells_what_changed_and_never_pages_through_the_store(machine: 
     assert not told(again)
     assert NEW not in again
     assert start(machine, "resume", "changes") == ""
-
-
-def test_what_a_compaction_dropped_comes_once_more_and_nothing_else(machine: Machine) -> None:
-    before = told(start(machine, "startup", "compaction"))
-    after = told(start(machine, "compact", "compaction"))
-    rest = told(start(machine, "resume", "compaction"))
-    assert rest <= before
-    assert not rest & after
-    assert start(machine, "resume", "compaction") == ""
-
-
-def test_a_resume_after_the_daemon_was_gone_is_the_delta_too(machine: Machine) -> None:
-    assert told(start(machine, "startup", "gone"))
-    machine.stop()
-    assert start(machine, "resume", "gone") == ""

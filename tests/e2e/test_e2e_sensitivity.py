@@ -7,9 +7,6 @@ import json
 import pytest
 
 from e2e.drivers.machine import Machine
-from forks import run_tacit
-from tacit.client.daemon_client import DaemonClient
-from tacit.errors import InvalidInput, NotFound
 
 pytestmark = pytest.mark.slow
 
@@ -18,12 +15,6 @@ WORDS = {
     "project": "Always run the schema linter before a commit to the billing tables",
     "session": "Always use the canary cluster for the experiments of today",
     "restricted": "Always escalate pager incidents to the Lisbon office first",
-}
-QUESTIONS = {
-    "public": "which river names the release branches",
-    "project": "when does the schema linter run before a commit to the billing tables",
-    "session": "which canary cluster is for the experiments of today",
-    "restricted": "to which office first are pager incidents escalated",
 }
 PROMPT = "Commit the billing tables, name the release branch, run the experiments on the cluster and handle the pager incident"
 
@@ -98,104 +89,3 @@ def test_an_agent_never_reads_what_is_restricted(machine: Machine) -> None:
     ]
     assert "restricted" not in shown("\n".join(answers))
     assert machine.request("GET", f"/v1/memories/{memory['id']}")["memory"]["status"] == "active"
-
-
-def test_an_agent_may_restrict_what_it_states_and_not_widen_it(machine: Machine) -> None:
-    know_all(machine)
-    said = mcp(
-        machine, "memory_add", content="The Oslo tunnel is closed on Mondays.", sensitivity="restricted"
-    )
-    assert "Stored" in said
-    assert "Oslo" not in mcp(machine, "memory_list", limit=50)
-    assert "project" in mcp(machine, "memory_add", content="The tea is green.", sensitivity="public")
-    mcp(machine, "memory_add", content=WORDS["public"], kind="preference", sensitivity="restricted")
-    assert machine.request("GET", "/v1/memories?text=river")["memories"][0]["sensitivity"] == "public"
-
-
-def test_the_command_line_sets_and_shows_the_level_and_names_the_known_ones(machine: Machine) -> None:
-    words = "The staging host is called rosella"
-    machine.tacit("remember", words, "--sensitivity", "restricted")
-    found = machine.request("GET", "/v1/memories?text=rosella&status=all")["memories"][0]
-    assert found["sensitivity"] == "restricted"
-    assert "restricted" in machine.tacit("show", found["id"]).stdout
-    changed = machine.ask("edit", found["id"], "--sensitivity", "public")
-    assert changed["memory"]["sensitivity"] == "public"
-    for command in (("remember", "x y z"), ("edit", found["id"])):
-        told = machine.tacit(*command, "--sensitivity", "secret", code=3).stderr
-        assert all(level in told for level in WORDS)
-    quiet = machine.root / "quiet"  # no session has been at work here
-    quiet.mkdir()
-    with pytest.raises(InvalidInput, match="session"):
-        machine.remember("Nothing is at work here", sensitivity="session", cwd=str(quiet))
-    with pytest.raises(InvalidInput, match="wider than a project"):
-        machine.remember("Everywhere and nowhere", sensitivity="project", scope="universal")
-    machine.tacit("stop")
-
-
-def test_export_and_import_keep_the_level(machine: Machine) -> None:
-    know_all(machine)
-    file = machine.root / "all.jsonl"
-    machine.tacit("export", "-o", str(file))
-    with Machine() as other:
-        other.wake()
-        other.tacit("import", str(file), "--mine")
-        levels = {
-            one["content"]: one["sensitivity"]
-            for one in other.request("GET", "/v1/memories?status=all")["memories"]
-        }
-        assert {words: levels.get(words) for words in WORDS.values()} == {w: n for n, w in WORDS.items()}
-
-
-def test_a_program_that_is_not_the_users_is_shown_neither_what_is_restricted_nor_what_is_of_a_session(
-    machine: Machine,
-) -> None:
-    know_all(machine)
-    agent = DaemonClient(machine.home)
-    everyone, here = {"public", "project"}, str(machine.project)
-    ids = {one["sensitivity"]: one["id"] for one in machine.request("GET", "/v1/memories")["memories"]}
-    assert set(ids) == set(WORDS)
-
-    def said(method: str, path: str, body: object = None) -> set[str]:
-        return shown(json.dumps(agent.request(method, path, body)[1]))
-
-    for level, question in QUESTIONS.items():
-        asked = {"text": question, "cwd": here}
-        assert said("POST", "/v1/recall", asked) <= everyone
-        assert level in shown(machine.request("POST", "/v1/recall", asked)["block"]["text"])
-    for path in (
-        "/v1/memories?limit=50",
-        f"/v1/memories?cwd={here}&sensitivity=restricted&sensitivity=session",
-        "/v1/memories?text=Lisbon",
-        "/v1/memories?text=canary",
-        "/v1/search?text=Lisbon",
-        "/v1/search?text=canary",
-        "/v1/graph",
-        "/v1/changes",
-        "/v1/review",
-        "/v1/traces?limit=50",
-        "/v1/timeline?limit=50",
-        "/v1/exposures?limit=50",
-        "/v1/sessions?limit=50",
-        "/v1/sessions/claude-code/s1",
-        "/v1/digests",
-    ):
-        assert said("GET", path) <= everyone, path
-    assert said("GET", "/v1/memories?limit=50") == everyone
-    traces = [one["id"] for one in machine.request("GET", "/v1/traces?limit=50")["traces"]]
-    seen = [json.dumps(machine.request("GET", f"/v1/traces/{name}")) for name in traces]
-    assert {"restricted", "session"} <= shown("".join(seen))
-    for name in traces:
-        assert said("GET", f"/v1/traces/{name}") <= everyone
-        assert said("GET", f"/v1/traces/{name}/replay?threshold=0.1") <= everyone
-    for level in ("restricted", "session"):
-        for path in ("", "/history", "/relations", "/exposures"):
-            with pytest.raises(NotFound):
-                agent.request("GET", f"/v1/memories/{ids[level]}{path}")
-        with pytest.raises(NotFound):
-            agent.request("GET", f"/v1/exposures?memory={ids[level]}")
-        with pytest.raises(NotFound):
-            agent.request("DELETE", f"/v1/memories/{ids[level]}")
-    for words in (("list",), ("recall", QUESTIONS["restricted"]), ("show", ids["restricted"]), ("why",)):
-        done = run_tacit(words, environ=machine.environ, cwd=machine.project)
-        assert shown(" ".join((done.stdout + done.stderr).split())) <= everyone
-    assert "restricted" in shown(machine.tacit("show", ids["restricted"]).stdout.replace("\n", " "))

@@ -46,16 +46,6 @@ def on_terminal(sandbox, *arguments, typed):
         os.close(ours)
 
 
-def test_review_on_a_terminal_without_input_ends_and_decides_nothing(waiting):
-    assert on_terminal(waiting, "review", typed=b"\x04") == 0
-    assert waiting.tacit_json("review", "list")["total"] == 1
-
-
-def test_what_was_typed_before_the_question_answers_it_not(waiting):
-    assert on_terminal(waiting, "review", typed=b"a\n\x04") == 0
-    assert waiting.tacit_json("review", "list")["total"] == 1
-
-
 @pytest.mark.parametrize("command", [("purge", "--source", "agent"), ("uninstall",)])
 def test_a_question_on_a_terminal_without_input_is_a_no(waiting, command):
     waiting.tacit("install", "claude-code", "--yes")

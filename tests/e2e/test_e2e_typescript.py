@@ -66,17 +66,6 @@ def test_the_client_and_a_daemon(machine: Sandbox, way: str) -> None:
     )
 
 
-def test_a_program_that_asks_for_a_daemon_gets_one() -> None:
-    build = require_build()
-    with Sandbox() as machine:
-        write_launcher(Home(machine.tacit_home))
-        run_node(
-            "--test", str(build / "test/e2e/start.js"), environment=variables(machine), cwd=machine.project
-        )
-        assert machine.daemon_pid() is not None
-        assert machine.contents() == ["The canary runs in Lisbon."]
-
-
 @pytest.mark.parametrize("api", ["anthropic", "chat"])
 def test_the_middleware_keeps_every_prefix_and_learns_by_choice(machine: Sandbox, api: str, report) -> None:
     machine.remember(RULE, when="commit")
@@ -113,18 +102,6 @@ def test_the_chat_of_the_guide_has_a_memory_and_learns(machine: Sandbox) -> None
     assert "make lint" in json.dumps(first.messages[0])
     assert second.messages[: len(first.messages)] == first.messages
     machine.wait_for_memory("SHOP-12")
-
-
-@pytest.mark.parametrize(("with_token", "status"), [(True, "retired"), (False, "quarantined")])
-def test_the_first_example_of_the_guide_runs_with_and_without_a_token(
-    machine: Sandbox, with_token: bool, status: str
-) -> None:
-    environment = variables(machine) if with_token else machine.environment()
-    text = (GUIDE / "typescript.md").read_text("utf-8")
-    (example, *_) = re.findall(r"^```ts\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    run_node("--input-type=module", "-e", example, environment=environment, cwd=PACKAGE)
-    listed = machine.tacit("list", "--status", "all", "--json", cwd=PACKAGE).stdout
-    assert [memory["status"] for memory in json.loads(listed)["memories"]] == [status]
 
 
 def test_the_package_loads_nothing_but_itself_and_node() -> None:

@@ -88,12 +88,6 @@ class Codex:
             events=events,
         )
 
-    def rollouts(self) -> list[Path]:
-        """Rollouts of all sessions and subagents, oldest first."""
-        return sorted(
-            self.folder.glob("sessions/**/rollout-*.jsonl"), key=lambda path: path.stat().st_mtime_ns
-        )
-
     def environment(self, **more: str) -> dict[str, str]:
         sandbox = self.sandbox
         base = codex.environment(sandbox.home, sandbox.tacit_home, search_path=sandbox.search_path)

@@ -152,23 +152,6 @@ class Sandbox:
                 raise AssertionError(f"no memory holds {word!r}: {found}\n{self._what_the_daemon_did()}")
             time.sleep(0.3)
 
-    def wait_until_captured(self, *, sessions: int, timeout_s: float = 90.0) -> None:
-        """Wait until `sessions` sessions have ended and the daemon has learned from their transcripts."""
-        from contextlib import closing
-
-        end = time.monotonic() + timeout_s
-        while True:
-            with closing(self.store()) as store:
-                ended = [state for state in store.list_sessions(limit=50) if state.ended]
-                pending = store.pending_handovers(limit=50)
-            if len(ended) == sessions and not pending:
-                return
-            if time.monotonic() > end:
-                raise AssertionError(
-                    f"{len(ended)} sessions ended; waiting: {pending}\n{self._what_the_daemon_did()}"
-                )
-            time.sleep(0.2)
-
     def _what_the_daemon_did(self) -> str:
         """The end of the daemon's log."""
         log = self.tacit_home / "log" / "daemon.log"

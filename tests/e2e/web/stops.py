@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from playwright.sync_api import Page
 
 from e2e.web.driver import Served, settle, visit
-from transcripts import exchange, write_transcript
 
 IMPORTED = {
     "results": [{"id": "a1", "memory": "Answers are in British English", "user_id": "a"}],
@@ -37,11 +35,8 @@ class Stop:
 def stops(served: Served) -> list[Stop]:
     """Every stop. Where several show the same and one of them shows more, only that one."""
     injected = served.api("/v1/timeline?outcome=injected&surface=prompt&limit=1")["recalls"][0]
-    silent = served.api("/v1/timeline?outcome=silent&limit=1")["recalls"][0]
     host, _, session = injected["session"].partition("/")
     served.api("/v1/backup", "POST", {"target": str(served.home / "backup-survey.db")})
-    past = served.home.parent / "past.jsonl"
-    write_transcript(past, *exchange("Why does it fail?", "A file is missing."), cwd=served.home)
     memory = f"/ui/memories/{injected['injected'][0]}"
 
     def dialog(name: str, path: str, open_it: Callable[[Page], None]) -> Stop:
@@ -51,43 +46,32 @@ def stops(served: Served) -> list[Stop]:
         Stop("overview", "/ui/"),
         Stop("traces", "/ui/traces?time=between"),
         Stop("trace", f"/ui/traces/{injected['id']}", _candidate),
-        Stop("silence", f"/ui/traces/{silent['id']}"),
         Stop("memories", "/ui/memories"),
-        Stop("memories: none fits", "/ui/memories?kind=identity&status=retired"),
         Stop("memories: chosen", "/ui/memories", _choose),
-        Stop("memories: a menu", "/ui/memories", _press("textbox", "Kinds"), inside=".mantine-MultiSelect-dropdown"),
         Stop("memories: a message with Undo", "/ui/memories", _pin, inside=".mantine-Notification-root"),
-        Stop("memories: a tooltip", "/ui/memories", _tooltip, inside="[role=tooltip]"),
-        dialog("memories: as of", "/ui/memories", _press("button", "As of another time")),
-        dialog("memories: saved filters", "/ui/memories?kind=fact", _save_filter),
         dialog("memories: remember", "/ui/memories", _press("button", "Remember")),
         Stop("memory", memory),
-        *(dialog(f"memory: {tab}", memory, _press("tab", tab)) for tab in ("Versions", "Relations", "Injected")),
+        *(dialog(f"memory: {tab}", memory, _press("tab", tab)) for tab in ("Versions", "Relations")),
         dialog("memory: why not given", memory, _why_not),
-        *(dialog(f"memory: {name}", memory, _press("button", name)) for name in ("Edit", "Supersede", "Merge")),
+        *(dialog(f"memory: {name}", memory, _press("button", name)) for name in ("Edit", "Merge")),
         Stop("review", "/ui/review", _choose_waiting),
-        Stop("review: edit", "/ui/review", _edit_waiting, inside="main"),
         Stop("team", "/ui/team"),
         Stop("sessions", "/ui/sessions"),
         Stop("session", f"/ui/sessions/{host}/{session}", _start_pack),
         Stop("graph", "/ui/graph"),
         Stop("playground", "/ui/playground"),
         Stop("playground: answered", "/ui/playground", _ask, inside="main"),
-        Stop("playground: a failure", "/ui/playground", _failure, inside="main"),
         Stop("data", "/ui/data"),
         Stop("data: export", "/ui/data/export"),
         Stop("data: import", "/ui/data/import", _preview_import),
-        Stop("data: past sessions", "/ui/data/import", lambda page: _look_for_sessions(page, past), inside="main"),
         Stop("data: remove", "/ui/data/remove", _preview_purge),
         dialog("data: purge", "/ui/data/remove", lambda page: page.get_by_role("button", name="Purge ").click()),
         Stop("data: backups", "/ui/data/backups"),
-        dialog("data: restore", "/ui/data/backups", _ask_to_restore),
         Stop("data: comparison", "/ui/data/comparison"),
         Stop("data: digests", "/ui/data/digests"),
         Stop("settings", "/ui/settings?of=agents&name=plan", _layers),
         Stop("health", "/ui/health", _check_store),
         Stop("api", "/ui/api#list_memories"),
-        Stop("nowhere", "/ui/nowhere"),
         dialog("palette", "/ui/nowhere", _palette),
         dialog("keys", "/ui/nowhere", lambda page: page.keyboard.press("?")),
     ]  # fmt: skip
@@ -141,38 +125,14 @@ def _pin(page: Page) -> None:
     page.locator(".mantine-Notification-root").first.wait_for()
 
 
-def _save_filter(page: Page) -> None:
-    page.get_by_role("button", name="Saved filters").click()
-    page.get_by_role("textbox", name="Save these filters as").fill("facts")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_role("button", name="Saved filters").click()
-
-
 def _choose_waiting(page: Page) -> None:
     page.locator(".review-nav li").get_by_role("checkbox").first.check()
-
-
-def _edit_waiting(page: Page) -> None:
-    page.get_by_role("button", name="Edit, then accept").click()
-
-
-def _tooltip(page: Page) -> None:
-    """By keyboard: that of the mouse goes when the window changes its size."""
-    page.get_by_role("button", name="As of another time").focus()
-    page.keyboard.press("Tab")
-    page.get_by_role("tooltip").wait_for()
 
 
 def _ask(page: Page) -> None:
     page.get_by_role("textbox", name="Prompt").fill("commit this please")
     page.get_by_role("button", name="Ask").click()
     page.locator(".lane").first.wait_for()
-
-
-def _failure(page: Page) -> None:
-    page.get_by_role("textbox", name="Surface").click()
-    page.get_by_role("option", name="failure").click()
-    page.get_by_label("What it failed with").wait_for()
 
 
 def _layers(page: Page) -> None:
@@ -187,28 +147,12 @@ def _preview_import(page: Page) -> None:
     page.get_by_role("heading", name="What it would do").wait_for()
 
 
-def _look_for_sessions(page: Page, past: Path) -> None:
-    """With a file to upload that is too large, so that the warning about it is there, too."""
-    large = past.with_suffix(".db")
-    with large.open("wb") as file:
-        file.truncate(24_000_000)
-    page.locator("input[type=file]").set_input_files(large)
-    page.get_by_role("textbox", name="File or folder").fill(str(past))
-    page.get_by_role("button", name="Show what it would read").click()
-    page.get_by_role("table", name="What was found").wait_for()
-
-
 def _preview_purge(page: Page) -> None:
     page.get_by_role("textbox", name="Remove").click()
     page.get_by_role("option", name="everything from one source").click()
     page.get_by_role("textbox", name="Source").fill("agent")
     page.get_by_role("button", name="Show what it would remove").click()
     page.get_by_role("button", name="Purge ").wait_for()
-
-
-def _ask_to_restore(page: Page) -> None:
-    page.get_by_role("button", name="Restore ").first.click()
-    page.get_by_role("dialog").get_by_text("sound").wait_for()
 
 
 def _check_store(page: Page) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 
 import pytest
@@ -84,11 +83,6 @@ def contents(place, status: str = "active") -> list[str]:
     return [row["content"] for row in place.api(f"/v1/memories?status={status}&limit=500")["memories"]]
 
 
-def choose(page: Page, label: str, option: str) -> None:
-    page.get_by_role("textbox", name=label, exact=True).click()
-    page.get_by_role("option", name=option, exact=True).click()
-
-
 def upload(page: Page, name: str, data: bytes) -> None:
     """Choose a file and look at what it would do."""
     page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "", "buffer": data})
@@ -135,69 +129,6 @@ def test_an_import_shows_what_it_would_do_then_does_it_and_is_taken_back(own, ow
     )
 
 
-def test_a_database_is_uploaded_as_it_is(own, own_home, tmp_path):
-    file = tmp_path / "history.db"
-    with sqlite3.connect(file) as raw:
-        raw.execute(
-            "CREATE TABLE history (id TEXT, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT,"
-            " created_at DATETIME, updated_at DATETIME, is_deleted INTEGER)"
-        )
-        raw.execute(
-            "INSERT INTO history VALUES ('h', 'm9', NULL, 'Uses spaces in Python', 'ADD', '2026-05-01', NULL, 0)"
-        )
-    raw.close()
-    page = own("/ui/data/import")
-    upload(page, "history.db", file.read_bytes())
-    page.get_by_text("history.db (mem0)").wait_for()
-    page.get_by_role("button", name="Import 1 statement").click()
-    page.get_by_role("heading", name="Imported").wait_for()
-    assert "Uses spaces in Python" in contents(own_home, "quarantined")
-
-
-def test_an_export_that_comes_back_as_it_was_is_taken_back_too(own, own_home, tmp_path):
-    words = "The shop ships on Thursdays."
-    own_home.api("/v1/remember", "POST", {"content": words, "scope": "universal"})
-    target = tmp_path / "all.jsonl"
-    own_home.api("/v1/export", "POST", {"target": str(target)})
-    exported = target.read_bytes()
-    own_home.api("/v1/purge", "POST", {"text": words})
-    page = own("/ui/data/import")
-    page.get_by_text("Options").click()
-    page.get_by_role("checkbox", name="Also what was imported before").check()
-    upload(page, "all.jsonl", exported)
-    page.get_by_role("button", name="Import 1 statement").click()
-    page.get_by_role("heading", name="Imported").wait_for()
-    assert words in contents(own_home)
-    page.get_by_role("button", name="Undo this import").click()
-    page.get_by_text("The store holds what it held before.").wait_for()
-    assert words not in contents(own_home)
-
-
-def test_a_long_import_shows_how_far_it_is(own, own_home):
-    page = own("/ui/data/import")
-    running = {
-        "name": "import", "state": "running", "done": 16, "whole": 300, "began_ms": 0, "ended_ms": None,
-        "problems": [], "error": "", "hint": "",
-    }  # fmt: skip
-    asked: list[str] = []
-    page.on("response", lambda answer: asked.append(answer.text()) if "/v1/jobs" in answer.url else None)
-    many = [
-        {"id": f"n{number}", "memory": f"Service number {number} is written in language number {number}"}
-        for number in range(300)
-    ]
-    upload(page, "mem0.json", json.dumps({"results": many}).encode())
-    page.get_by_role("button", name="Import 300 statements").wait_for()
-    seen = [job for text in asked for job in json.loads(text)["jobs"] if job["name"] == "import"]
-    assert seen, "the daemon told of no running import"
-    assert set(seen[0]) == set(running)
-    assert any(0 < job["done"] < 300 for job in seen)
-
-    page.route("**/v1/jobs", lambda route: route.fulfill(json={"jobs": [running]}))
-    page.get_by_role("button", name="Show what it would do").click()
-    page.get_by_text("16 of 300 statements").wait_for()
-    page.locator("progress[max='300'][value='16']").wait_for()
-
-
 def test_past_sessions_are_shown_then_learned_from(own, own_home, tmp_path):
     always = "From now on always run pytest with -q in this project."
     for number, said in enumerate((always, "thanks, looks good")):
@@ -222,18 +153,6 @@ def test_past_sessions_are_shown_then_learned_from(own, own_home, tmp_path):
     expect(part.get_by_role("button", name="There is nothing new to learn from")).to_be_disabled()
 
 
-def test_a_file_that_is_too_large_to_upload_is_said_with_the_command_that_takes_it(own, tmp_path):
-    large = tmp_path / "history.db"
-    with large.open("wb") as file:
-        file.truncate(24_000_000)
-    page = own("/ui/data/import")
-    page.get_by_text("At most 23 MB; a larger one by its path on this machine").wait_for()
-    page.locator("input[type=file]").set_input_files(large)
-    alert = page.get_by_role("alert").filter(has_text="The file has 24 MB, and an upload ends at 23 MB")
-    alert.get_by_text("tacit import PATH").wait_for()
-    expect(page.get_by_role("button", name="Show what it would do")).to_be_disabled()
-
-
 def test_a_purge_shows_what_it_would_remove_and_asks(own, own_home):
     page = own("/ui/data/remove")
     page.get_by_role("textbox", name="Words").fill("The launch is in May.")
@@ -254,20 +173,6 @@ def test_a_purge_shows_what_it_would_remove_and_asks(own, own_home):
     page.get_by_role("textbox", name="Words").fill("Nobody ever said this.")
     page.get_by_role("button", name="Show what it would remove").click()
     page.get_by_role("alert", name="Not found").wait_for()
-
-
-def test_secrets_of_new_rules_are_found_then_taken_out(own, own_home):
-    page = own("/ui/data/remove")
-    page.get_by_role("button", name="Look for secrets").click()
-    page.get_by_text("Nothing was found").wait_for()
-    own_home.api("/v1/settings", "PATCH", {"values": {"privacy.deny": [r"TX-\d{4}"]}})
-    page.get_by_role("button", name="Look for secrets").click()
-    page.get_by_role("table", name="Where secrets stand").get_by_text("memories", exact=True).wait_for()
-    assert any("TX-4471" in words for words in contents(own_home))
-    page.get_by_role("button", name="Take them out").click()
-    page.get_by_role("dialog").get_by_role("button", name="Take them out").click()
-    page.get_by_text("The secrets were taken out.").wait_for()
-    assert not any("TX-4471" in words for words in contents(own_home, "all"))
 
 
 def test_a_backup_is_written_and_restored_while_tacit_goes_on(own, own_home, tmp_path):
@@ -307,46 +212,6 @@ def test_the_comparison_with_and_without_memory_says_what_is_clear(own, axe_sour
     load_axe(page, axe_source)
     looked.look(page, "comparison", "main")
     assert looked == Looked()
-
-
-def test_digests_tell_what_sessions_did(own, axe_source):
-    page = own("/ui/data/digests")
-    digest = page.get_by_role("article", name="Digest of plain/refunds")
-    digest.get_by_text("refunds run in the worker").wait_for()
-    digest.get_by_text("open", exact=True).wait_for()
-    looked = Looked()
-    load_axe(page, axe_source)
-    looked.look(page, "digests", "main")
-    assert looked == Looked()
-    digest.get_by_role("link", name="Open its memory").click()
-    page.get_by_role("dialog").get_by_text("the refund webhook").first.wait_for()
-
-
-def test_the_change_log_shows_words_filters_and_takes_one_change_back(own, own_home):
-    told = own_home.api(
-        "/v1/remember", "POST", {"content": "Deploys happen on Mondays.", "scope": "universal"}
-    )
-    memory = told["changes"][0]["memory"]["id"]
-    own_home.api(f"/v1/memories/{memory}", "PATCH", {"content": "Deploys happen on Tuesdays."})
-    own_home.api("/v1/remember", "POST", {"content": "Releases carry a tag.", "scope": "universal"})
-    page = own("/ui/data")
-    edited = page.get_by_role("article").filter(has=page.locator("ins"))
-    edited = edited.filter(has_text="Tuesdays").first
-    expect(edited.locator("del")).to_have_text("Mondays.")
-    expect(edited.locator("ins")).to_have_text("Tuesdays.")
-    page.get_by_role("article").filter(has_text="Releases carry a tag.").first.wait_for()
-
-    choose(page, "Cause", "edited")
-    page.get_by_role("article").filter(has_text="Releases carry a tag.").wait_for(state="detached")
-    page.get_by_label("Until this day").fill("2020-01-01")
-    page.get_by_text("No change fits").wait_for()
-    page.get_by_label("Until this day").fill("")
-    edited.get_by_role("button", name="Undo").click()
-    page.get_by_text("Taken back", exact=True).first.wait_for()
-    assert own_home.api(f"/v1/memories/{memory}")["memory"]["content"] == "Deploys happen on Mondays."
-    assert "Releases carry a tag." in contents(own_home)
-    page.goto(f"{own_home.base}/ui/data/changes?scope=project:none")
-    page.get_by_text("No change fits").wait_for()
 
 
 def test_the_palette_reaches_pages_actions_and_memories_by_keyboard(own, own_home):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 
 from e2e.web.driver import Looked, findings, load_axe, settle, signed_in
 
@@ -52,20 +52,6 @@ def test_search_edit_conflict_and_undo(go, web_home):
     page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
     page.get_by_text("Taken back", exact=True).first.wait_for()
     assert memory_of(web_home, "Load tests run")["content"] == "Load tests run on Sundays only."
-
-
-def test_supersede_then_undo_brings_the_old_one_back(go, web_home):
-    old = memory_of(web_home, "cart service owns")
-    page = go(f"/ui/memories/{old['id']}")
-    page.get_by_role("button", name="Supersede").click()
-    page.get_by_role("textbox", name="What holds instead").fill("The stock service owns stock reservations.")
-    page.locator("form").get_by_role("button", name="Supersede").click()
-    page.get_by_text("The old statement holds no longer").wait_for()
-    assert memory_of(web_home, "cart service owns")["status"] == "superseded"
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Undo your last change").click()
-    page.get_by_text("Taken back", exact=True).first.wait_for()
-    assert memory_of(web_home, "cart service owns")["status"] == "active"
 
 
 def test_forget_merge_and_remember(go, web_home):
@@ -116,20 +102,6 @@ def test_the_review_queue_is_worked_through_with_keys(go, web_home):
     page.keyboard.press("r")  # goes to this page; it does not reject
     page.wait_for_timeout(300)
     assert len(web_home.api("/v1/review")["review"]) == len(left)
-
-
-def test_every_row_of_a_start_pack_has_its_words_and_leads_to_the_memory(go, web_home):
-    rows = web_home.api("/v1/timeline?surface=start&limit=50")["recalls"]
-    trace = max(rows, key=lambda row: row["candidates"])
-    page = go(f"/ui/traces/{trace['id']}")
-    lanes = page.locator(".lane")
-    expect(lanes).to_have_count(trace["candidates"])
-    assert trace["candidates"] > 24  # more than a trace keeps whole
-    assert page.locator(".lane-text .mono").count() == 0
-    assert all(text.strip() for text in page.locator(".relevance-number").all_inner_texts())
-    last = lanes.last
-    last.locator(".lane-open").click()
-    last.get_by_role("link", name="open the memory").wait_for()
 
 
 def test_a_trace_is_replayed_at_another_threshold_and_judged(go, web_home):
@@ -199,41 +171,6 @@ def test_an_override_makes_one_agent_differ_and_revert_makes_it_follow(go, web_h
     assert (budget("plan"), budget("build")) == (800, 800)
 
 
-def test_a_setting_that_never_got_through_is_sent_again_and_a_refused_one_is_not(web_browser, web_home):
-    page = signed_in(web_browser, web_home)
-    page.goto(f"{web_home.base}/ui/settings?find=recall.budgets.prompt")
-    settle(page)
-    page.evaluate("dispatchEvent(new Event('offline'))")  # no network: the daemon is on this machine
-    sent: list[int] = []
-
-    def answer(route: Route) -> None:
-        if route.request.method != "PATCH":
-            route.continue_()
-            return
-        sent.append(json.loads(route.request.post_data or "")["values"]["recall.budgets.prompt"])
-        if len(sent) == 1:
-            route.fulfill(status=503, json={"status": 503, "code": "daemon_unavailable", "detail": "Busy."})
-        else:
-            route.continue_()
-
-    page.route("**/v1/settings", answer)
-    setting = page.locator("li.setting", has_text="before a prompt")
-    number = setting.get_by_role("textbox")
-    number.fill("650")
-    number.press("Enter")
-    setting.get_by_role("alert").get_by_text("Busy.").wait_for()
-    number.blur()
-    setting.get_by_text("yours").wait_for()
-    number.fill("99999999")
-    number.press("Enter")
-    setting.get_by_role("alert").wait_for()
-    number.blur()
-    setting.get_by_role("button", name="Revert").click()
-    setting.get_by_role("button", name="Revert").wait_for(state="detached")
-    assert sent == [650, 650, 99999999]
-    page.context.close()
-
-
 def test_the_playground_says_what_each_stage_keeps_and_stores_nothing(go, web_home):
     before = web_home.api("/v1/status")["store"]["traces"]
     page = go("/ui/playground")
@@ -271,28 +208,6 @@ def test_a_memory_says_why_a_prompt_does_not_give_it_and_what_lets_it_through(go
     assert told.get_by_text("It is not given before this prompt").is_visible()
 
 
-def test_a_trace_leads_to_why_one_of_its_memories_was_not_given(go, web_home):
-    rows = web_home.api("/v1/timeline?limit=200")["recalls"]
-    for row in rows:
-        trace = web_home.api(f"/v1/traces/{row['id']}")["trace"]
-        left = [one["memory_id"] for one in trace["candidates"] if one["memory_id"] not in trace["injected"]]
-        if left and trace["surface"] == "prompt":
-            break
-    page = go(f"/ui/memories/{left[0]}?why={trace['id']}")
-    told = page.get_by_role("region", name="Why it is not given")
-    told.get_by_text("In the recorded recall").wait_for()
-    assert page.get_by_role("tab", name="Why not given?").get_attribute("aria-selected") == "true"
-
-
-def test_tuning_shows_what_it_would_change_and_writes_nothing(go, web_home):
-    page = go("/ui/")
-    page.get_by_role("button", name="Tune the levels").click()
-    page.get_by_role("button", name="See what it would change").click()
-    page.locator(".tune-report p").first.wait_for()
-    rows = web_home.api("/v1/settings")["settings"]["settings"]
-    assert next(row["layer"] for row in rows if row["key"] == "recall.thresholds.prompt") != "user"
-
-
 def test_what_happens_elsewhere_appears_by_itself(go, web_home):
     page = go("/ui/traces")
     page.locator(".live[data-on]").first.wait_for(state="attached")
@@ -307,48 +222,25 @@ def test_what_happens_elsewhere_appears_by_itself(go, web_home):
     page.locator("a.recall", has_text="gift vouchers").first.wait_for()
 
 
-def test_sessions_lead_to_turns_and_graph_to_memories(go, web_home):
-    page = go("/ui/sessions")
-    page.locator("a.session").first.click()
-    page.locator("section.turn").first.wait_for()
-    page.goto(f"{web_home.base}/ui/graph?show=all")
-    settle(page)
-    page.get_by_text("As a list").click()
-    page.locator(".graph-list button", has_text="Money is stored").click()
-    page.locator(".graph-near li").first.wait_for()
-    page.get_by_role("button", name="open the memory").click()
-    page.get_by_role("dialog").get_by_text("integer cents").first.wait_for()
-
-
-@pytest.mark.parametrize("fetched_ahead", [True, False])
-def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(
-    web_browser, tmp_path, axe_source, fetched_ahead
-):
-    from e2e.web.driver import served, signed_in
+def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(web_browser, tmp_path, axe_source):
+    from e2e.web.driver import served
 
     home = tmp_path / "home"
     with served(home) as place:
         page = signed_in(web_browser, place)
         page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
         health = "performance.getEntriesByType('resource').some(({ name }) => /Health.*js/.test(name))"
-        if fetched_ahead:
-            while not page.evaluate(health):
-                page.wait_for_timeout(100)
-        else:  # as where the daemon leaves before the browser was idle: the code of the page is not there
-            page.add_init_script("window.requestIdleCallback = () => 0")
-            page.reload()
-            page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
-            assert not page.evaluate(health)
+        while not page.evaluate(health):
+            page.wait_for_timeout(100)
         looked = Looked()
         load_axe(page, axe_source)
-        if fetched_ahead:
-            looked.look(page, "first steps")
+        looked.look(page, "first steps")
         place.run("stop")
         notice = page.get_by_role("alert").filter(has_text="The daemon does not answer")
         notice.get_by_text("tacit ui").wait_for()  # nothing was clicked
         page.get_by_role("link", name="Health").click()
         page.get_by_text("Run `tacit ui` again.").first.wait_for()
-        looked.look(page, "away")  # with the notice, or alone where the code did not come
+        looked.look(page, "away")
         assert looked == Looked()
 
         # `tacit ui` opens another tab of the same browser; this one goes on without a click.
@@ -366,76 +258,12 @@ def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(
         page.context.close()
 
 
-def test_a_daemon_that_forgot_the_sign_in_lets_every_tab_in_with_the_next_one(
-    web_browser, tmp_path, axe_source
-):
-    from e2e.web.driver import served, signed_in
-
-    home = tmp_path / "home"
-    with served(home) as place:
-        page = signed_in(web_browser, place)
-        page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
-        place.run("stop")
-        started = json.loads(place.run("ui", "--json", "--port", str(place.port)).stdout)
-        page.get_by_role("heading", name="Sign in from your terminal").wait_for()
-        looked = Looked()
-        load_axe(page, axe_source)
-        looked.look(page, "signed out")
-        assert looked == Looked()
-        other = page.context.new_page()
-        other.goto(started["url"])
-        page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
-        page.locator(".live[data-on]").first.wait_for(state="attached")
-        page.context.close()
-
-
-def test_work_that_ends_at_once_renews_health_and_a_silent_daemon_is_said(web_browser, web_home):
-    page = signed_in(web_browser, web_home)
-    # Without what is asked every few seconds: only the end of the work can renew it.
-    page.add_init_script("const real = setInterval; setInterval = (f, ms) => ms < 9000 ? real(f, ms) : 0")
-    page.goto(f"{web_home.base}/ui/health")
-    page.get_by_role("heading", name="Store", exact=True).wait_for()
-    with page.expect_response("**/v1/health"):
-        page.get_by_role("button", name="Check the store").click()
-    page.get_by_text("The store is sound").wait_for()
-
-    gone, asked = False, 0
-    running = {
-        "name": "check", "state": "running", "done": 1, "whole": 9, "began_ms": 0, "ended_ms": None, "problems": [],
-        "error": "", "hint": "",
-    }  # fmt: skip
-
-    def answer(route: Route) -> None:
-        nonlocal asked
-        asked += 1
-        if gone:
-            route.abort()
-        else:
-            route.fulfill(json={"jobs": [running]})
-
-    page.route("**/v1/jobs", answer)
-    page.reload()
-    page.get_by_text("1 of 9 steps").wait_for()
-    begin = page.get_by_role("button", name="Check the store")
-    expect(begin).to_have_attribute("aria-disabled", "true")
-    gone = True
-    page.get_by_text("Run `tacit ui` again.").wait_for()
-    expect(begin).to_have_attribute("aria-disabled", "false")
-    before = asked
-    page.wait_for_timeout(1000)
-    assert asked == before
-    gone = False
-    page.get_by_role("button", name="Try again").click()
-    page.get_by_text("1 of 9 steps").wait_for()
-    page.context.close()
-
-
 @pytest.mark.timeout(120)
 def test_long_work_shows_how_far_it_is_and_is_found_again(web_browser, tmp_path, axe_source):
     from contextlib import closing
     from sqlite3 import connect
 
-    from e2e.web.driver import served, signed_in
+    from e2e.web.driver import served
     from e2e.web.seed import fill_many
 
     home = tmp_path / "home"

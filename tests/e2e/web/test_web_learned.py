@@ -126,23 +126,3 @@ def test_what_a_session_taught_is_accepted_edited_and_dropped_on_its_page(page, 
     page.get_by_text("Saved:").first.wait_for()
     expect(panel).to_contain_text(better)
     assert statements(place)[better]["fate"] == "new"
-
-
-def test_health_tells_what_the_writer_cost_and_brought(page, place):
-    page.goto(f"{place.base}/ui/health")
-    settle(page)
-    panel = page.get_by_role("region", name="Writer")
-    told = place.api("/v1/status")["extractor"]
-    assert (told["asked"], told["kept"]) == (1, 1)
-    expect(panel).to_contain_text("fake-writer@1")
-    expect(panel).to_contain_text(f"{told['tokens']:,} of {told['tokens_per_day']:,}")
-    expect(panel).to_contain_text("1, 0 without an answer")
-    expect(panel).to_contain_text("1 kept, 0 not found in the session")
-
-
-def test_a_memory_shows_the_phrases_of_when_it_applies(page, place):
-    (memory,) = place.api("/v1/memories?text=ticket")["memories"]
-    assert memory["trigger"]["phrases"] == [PHRASE]
-    page.goto(f"{place.base}/ui/memories/{memory['id']}")
-    settle(page)
-    expect(page.get_by_role("dialog")).to_contain_text(PHRASE)

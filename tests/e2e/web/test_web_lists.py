@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 import pytest
 from playwright.sync_api import expect
@@ -81,41 +80,6 @@ def test_many_are_changed_in_one_step_and_taken_back_as_one(go, web_home, depots
     assert {stored(web_home, one["id"])["kind"] for one in depots} == {"decision"}
 
 
-def test_an_undo_of_many_leaves_what_somebody_changed_since(go, web_home, depots):
-    page, rows = show(go, web_home, depots)
-    choose_all(page, rows)
-    page.get_by_role("button", name="Pin 3").click()
-    page.get_by_text("Pinned: 3 memories").wait_for()
-    web_home.api(f"/v1/memories/{depots[1]['id']}", "PATCH", {"importance": 0.33})
-    undo_in_toast(page, "Pinned: 3 memories")
-    page.get_by_text("Taken back: 2 of 3").wait_for()
-    page.get_by_text("was changed again since").wait_for()
-    assert [stored(web_home, one["id"])["pinned"] for one in depots] == [False, True, False]
-    assert stored(web_home, depots[1]["id"])["importance"] == 0.33
-    page.complaints[:] = [text for text in page.complaints if "409" not in text]
-
-
-def test_what_somebody_changed_since_it_was_chosen_is_not_overwritten(go, web_home, depots):
-    page, rows = show(go, web_home, depots)
-    choose_all(page, rows)
-    web_home.api(f"/v1/memories/{depots[0]['id']}", "PATCH", {"content": "Depot Aarhus is closed."})
-    page.get_by_role("button", name="Forget 3").click()
-    page.get_by_text("Forgotten: 2 memories").wait_for()
-    page.get_by_text("1 memory was changed by somebody else").wait_for()
-    assert stored(web_home, depots[0]["id"])["status"] == "active"
-
-
-def test_one_click_pins_a_memory(go, web_home, depots):
-    page, rows = show(go, web_home, depots)
-    row = rows.filter(has_text="Brno")
-    row.get_by_role("button", name="Pin", exact=True).click()
-    row.get_by_role("button", name="Unpin").wait_for()
-    assert stored(web_home, depots[1]["id"])["pinned"]
-    undo_in_toast(page, "Pinned: Depot Brno")
-    row.get_by_role("button", name="Pin", exact=True).wait_for()
-    assert not stored(web_home, depots[1]["id"])["pinned"]
-
-
 def test_columns_sort_and_say_which_date_they_show(go, web_home, depots):
     web_home.api(f"/v1/memories/{depots[0]['id']}", "PATCH", {"importance": 0.97})
     page = go("/ui/memories")
@@ -147,51 +111,6 @@ def test_columns_sort_and_say_which_date_they_show(go, web_home, depots):
     expect(rows.first).to_contain_text(oldest[0]["content"][:30])
     head.get_by_role("button", name="importance").click()
     expect(page).not_to_have_url(re.compile("ascending"))
-
-
-def test_filters_are_kept_under_a_name(go, web_home, depots):
-    page, rows = show(go, web_home, depots)
-    page.get_by_role("button", name="Saved filters").click()
-    page.get_by_label("Save these filters as").fill("our depots")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page = go("/ui/memories")
-    eleventh = page.locator(".memory-row").nth(10)
-    eleventh.wait_for()
-    page.get_by_role("button", name="Saved filters").click()
-    page.get_by_role("button", name="our depots", exact=True).click()
-    page.wait_for_url("**text=Depot*")
-    expect(rows).to_have_count(3)
-    expect(page.get_by_role("textbox", name="Search memories")).to_have_value(re.compile("^Depot "))
-    expect(eleventh).to_have_count(0)
-    page.get_by_role("button", name="Saved filters").click()
-    page.get_by_role("button", name="Delete our depots").click()
-    page.reload()
-    settle(page)
-    page.get_by_role("button", name="Saved filters").click()
-    expect(page.get_by_role("button", name="our depots", exact=True)).to_have_count(0)
-
-
-def test_a_list_that_comes_in_parts_is_shown_whole(go, page, web_home):
-    page.route("**/v1/projects*", lambda route: route.continue_(url=part_of(route.request.url)))
-    go("/ui/memories").get_by_role("textbox", name="Scope").click()
-    names = [row["project"]["name"] for row in web_home.api("/v1/projects")["projects"]]
-    assert len(names) > 1
-    for name in names:
-        page.get_by_role("option", name=re.compile(f"^{name} ")).wait_for()
-
-
-def part_of(url: str) -> str:
-    """The same question for one row at a time."""
-    return f"{url}{'&' if '?' in url else '?'}limit=1"
-
-
-def test_a_phone_shows_two_lines_of_a_memory(narrow_page, web_home):
-    narrow_page.goto(f"{web_home.base}/ui/memories?text=vat+rates")
-    settle(narrow_page)
-    boxes = [one.bounding_box() for one in narrow_page.locator(".memory-row").all()[:4]]
-    assert all(below["y"] - above["y"] == 64 for above, below in pairwise(boxes))
-    long = narrow_page.locator(".memory-text").filter(has_text="edits config/vat_rates.csv").first
-    assert long.bounding_box()["height"] > 30
 
 
 def test_traces_of_a_time_and_of_a_memory(go, web_home):
@@ -238,12 +157,3 @@ def test_sessions_are_named_by_their_first_prompt_and_found_by_it(go, web_home):
     page.get_by_role("option", name="atlas").click()
     of_atlas = [one for one in all_of_them if one["project_root"] == folder["root"]]
     expect(sessions).to_have_count(len(of_atlas))
-
-
-def test_the_start_pack_of_a_session_is_folded_until_it_is_asked_for(go, web_home):
-    start = web_home.api("/v1/timeline?surface=start&outcome=injected&limit=1")["recalls"][0]
-    page = go(f"/ui/sessions/{start['session']}")
-    turn = page.get_by_role("region", name="Turn 0")
-    expect(turn.locator(".given li")).to_have_count(0)
-    turn.get_by_role("button", name="Show the start pack").click()
-    expect(turn.locator(".given li")).to_have_count(len(start["injected"]))

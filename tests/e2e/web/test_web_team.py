@@ -16,18 +16,14 @@ from playwright.sync_api import Locator, Page, expect
 
 from e2e.drivers.machine import wait_for
 from e2e.drivers.site import Site
-from e2e.web.driver import Looked, Served, load_axe, served, settle, signed_in, visit
-from tacit.client.daemon_client import DaemonClient
+from e2e.web.driver import Served, served, settle, signed_in, visit
 from tacit.daemon.page.files import is_built
 from tacit.providers.embedding.fake import FakeEmbedder
-from tacit_server.logs import Principal
 
 pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.timeout(240)]
 expect.set_options(timeout=30_000)
 STATEMENT = "Commit messages begin with the ticket number."
 BETTER = "Commit messages begin with the ticket number in brackets."
-THURSDAY = "Releases go out on Thursdays."
-MIDDLE = {"width": 1024, "height": 768}
 
 
 @dataclass(slots=True)
@@ -223,84 +219,6 @@ def test_a_request_made_on_one_page_is_accepted_with_other_words_on_another_and_
     expect(decided.first).to_contain_text(BETTER)
 
 
-def test_a_refusal_reaches_the_author_with_its_reason_and_a_request_can_be_withdrawn(team):
-    refused, withdrawn = (team.ana.remember(f"Depot {n} keeps its own calendar.") for n in (1, 2))
-    team.ana.ask(refused, team.core)
-    page = team.bo.go("/ui/team/requests")
-    request = page.get_by_role("article", name="Request of Ana Ruiz")
-    request.get_by_role("button", name="Refuse").click()
-    request.get_by_role("textbox", name="Why, for Ana Ruiz").fill("Say where it stands.")
-    request.get_by_role("button", name="Refuse").click()
-    expect(request).to_have_count(0)
-    team.ana.ask(withdrawn, team.core)
-    page = team.ana.go("/ui/team/requests?every=true")
-    expect(page.get_by_role("article", name="Request of Ana Ruiz, refused")).to_contain_text(
-        "Say where it stands."
-    )
-    mine = page.get_by_role("article", name="Request of Ana Ruiz", exact=True)
-    expect(mine.get_by_role("button", name="Accept")).to_have_count(0)  # Bo may decide, so she may not
-    mine.get_by_role("button", name="Withdraw").click()
-    expect(page.get_by_role("article", name="Request of Ana Ruiz, withdrawn")).to_be_visible()
-
-
-def test_what_is_near_and_chosen_is_replaced(team):
-    accept(team, THURSDAY)
-    wait_for(lambda: team.cy.has(THURSDAY), timeout_s=30)
-    newer = "Releases go out on Thursdays and on Mondays."
-    team.ana.ask(team.ana.remember(newer), team.core)
-    page = team.bo.go("/ui/team/requests")
-    request = page.get_by_role("article", name="Request of Ana Ruiz")
-    request.get_by_role("checkbox", name=THURSDAY).check()
-    request.get_by_role("button", name="Accept in place of 1 other").click()
-    expect(request).to_have_count(0)
-    wait_for(lambda: team.cy.has(newer) and not team.cy.has(THURSDAY), timeout_s=30)
-
-
-def test_what_may_not_leave_is_refused_where_it_was_asked_and_nothing_is_asked(team):
-    secret = team.ana.remember("The client is called Wintergreen.", sensitivity="restricted")
-    dialog = share_on_page(team.ana, secret, team.core)
-    expect(dialog.get_by_role("alert")).to_contain_text("never leaves this machine")
-    dialog.get_by_role("button", name="Cancel").click()
-    assert "Wintergreen" not in str(team.ana.home.api("/v1/teams/requests?every=true"))
-
-
-def test_unsharing_ends_it_for_teammates_and_the_authors_own_words_stay(team):
-    statement = "Invoices are numbered by year."
-    memory_id = accept(team, statement)
-    wait_for(lambda: team.cy.has(statement), timeout_s=30)
-    team.ana.sync()  # tells her home that her words are shared
-    page = team.ana.go(f"/ui/memories/{memory_id}")
-    page.reload()
-    settle(page)
-    page.get_by_role("button", name="Unshare").click()
-    page.get_by_role("dialog", name=f"Unshare from {team.core}").get_by_role("button", name="Unshare").click()
-    expect(page.get_by_role("button", name="Share with a team")).to_be_visible()
-    wait_for(lambda: not team.cy.has(statement), timeout_s=30)
-    assert team.ana.has(statement)
-
-
-def test_a_statement_in_review_is_accepted_and_shared_in_one_step(team):
-    statement = "Parcels above ten kilograms go by freight."
-    body = {"content": statement, "kind": "decision", "cwd": str(team.bo.project)}
-    DaemonClient(team.bo.home.home).request(
-        "POST", "/v1/remember", body
-    )  # as an agent does: it waits for the user
-    page = team.bo.go("/ui/review")
-    page.reload()
-    settle(page)
-    page.get_by_role("button", name=statement).click()
-    page.keyboard.press("s")
-    dialog = page.get_by_role("dialog", name="Share with a team")
-    choose(dialog, "Team", team.core)
-    dialog.get_by_role("button", name="Accept and ask to share").click()
-    expect(page.get_by_text(f"Asked {team.core} to share it")).to_be_visible()
-    assert team.bo.has(statement)
-    waiting = team.bo.home.api("/v1/teams/requests")["requests"]
-    assert [each["statement"]["content"] for each in waiting] == [statement]
-    decide = {"id": waiting[0]["id"], "decision": "withdraw"}
-    team.bo.home.api("/v1/teams/requests/decide", "POST", decide)
-
-
 def test_only_what_the_role_allows_is_offered(team):
     page = team.cy.go(f"/ui/team/members?team={team.core}")
     expect(page.get_by_role("table", name=f"Members of {team.core}")).to_contain_text("Bo Li")
@@ -335,93 +253,6 @@ def test_an_administrator_changes_roles_removes_members_and_sees_a_token_once(te
     page.get_by_role("dialog").get_by_role("button", name="Close").last.click()
     expect(page.get_by_role("row", name=re.compile("service account until"))).to_be_visible()
     assert token not in page.content()
-
-
-def test_a_device_that_is_revoked_on_the_page_is_refused_and_its_own_page_says_so(
-    team, tmp_path_factory, web_browser
-):
-    with ExitStack() as stack:
-        far = made_person("far", tmp_path_factory.mktemp("t"), web_browser, stack, team.site.tag)
-        code = team.ana.home.api("/v1/sync/invites", "POST", {})["code"]
-        far.log_in(team.site.url, code, phrase=team.ana.phrase, name="old desktop")
-        page = team.ana.go("/ui/team")
-        page.reload()
-        settle(page)
-        devices = page.get_by_role("table", name="Your devices")
-        expect(devices.get_by_role("row")).to_have_count(3)
-        own = devices.get_by_role("row").filter(has_text="this one")
-        expect(own.get_by_role("button")).to_have_count(0)  # nobody locks out the device that they use
-        page.get_by_role("button", name="Revoke old desktop").click()
-        dialog = page.get_by_role("dialog", name="Revoke old desktop")
-        dialog.get_by_role("button", name="Cancel").click()
-        expect(devices).not_to_contain_text("revoked")
-        page.get_by_role("button", name="Revoke old desktop").click()
-        dialog.get_by_role("button", name="Revoke").click()
-        row = devices.get_by_role("row").filter(has_text="old desktop")
-        expect(row).to_contain_text(f"revoked {datetime.now(UTC).date()}")
-        expect(row.get_by_role("button")).to_have_count(0)
-
-        page = far.go("/ui/team")
-        page.reload()
-        settle(page)
-        expect(page.get_by_role("alert").first).to_contain_text("it was revoked")
-        expect(page.get_by_role("alert").first).to_contain_text("tacit logout")
-        expect(page.get_by_role("table", name="Your devices")).to_have_count(0)
-
-
-def test_a_refused_change_is_said_in_the_servers_words(team):
-    page = team.ana.go("/ui/team")
-    page.get_by_role("button", name=f"Leave {team.site.organization}", exact=True).click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_role("button", name="Leave").click()
-    expect(dialog.get_by_role("alert")).to_contain_text("administrator")
-    dialog.get_by_role("button", name="Cancel").click()
-
-
-def test_the_audit_log_goes_on_part_by_part(team):
-    ana = Principal(account=team.ana.account, device="d" * 64)
-    now_ms = int(time.time() * 1000)
-    for _ in range(101):
-        team.site.teams.members.put_member(
-            ana, team.core, team.cy.account, name="Cy Moe", role="reader", now_ms=now_ms
-        )
-    page = team.ana.go(f"/ui/team/audit?team={team.core}")
-    rows = page.get_by_role("table", name=f"Audit log of {team.core}").locator("tbody tr")
-    expect(rows).to_have_count(50)
-    expect(rows.first).to_contain_text("member reader")
-    expect(rows.first).to_contain_text(team.cy.account)
-    expect(rows.first).to_contain_text(team.ana.account)
-    page.get_by_role("button", name="Older ones").click()
-    expect(rows).to_have_count(100)
-
-
-def test_the_pages_of_a_team_suit_everybody_in_both_themes_and_at_every_width(team, axe_source):
-    team.ana.ask(team.ana.remember("Every import script is run twice."), team.core)
-    looked = Looked()
-    for person in (team.bo, team.ana):
-        page = person.page
-        page.reload()
-        settle(page)
-        load_axe(page, axe_source)
-        for part in ("", "/requests?every=true", "/members", "/audit"):
-            visit(page, f"/ui/team{part}")
-            looked.look(page, f"{person.account} {part}")
-    assert looked == Looked()
-
-
-def test_the_keyboard_reaches_the_section_and_decides(team):
-    page = team.bo.go("/ui/")
-    page.keyboard.press("g")
-    page.keyboard.press("a")
-    page.get_by_role("heading", level=1, name="Team").wait_for()
-    settle(page)
-    page.get_by_role("tab", name="Overview").focus()
-    page.keyboard.press("ArrowRight")
-    request = page.get_by_role("article", name="Request of Ana Ruiz").first
-    expect(request).to_be_visible()
-    request.get_by_role("button", name="Accept", exact=True).focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("region", name="Requests to share")).to_be_focused()
 
 
 def test_where_the_server_is_away_the_page_says_so_and_shows_what_is_known(team):

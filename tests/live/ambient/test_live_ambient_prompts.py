@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.drivers.machine import Machine, wait_for
+from e2e.drivers.machine import Machine
 from e2e.drivers.session import Session
 from live.ambient.office import ASKED, GOAL, TODO, UNRELATED
 from presets.acceptance import acceptance
@@ -70,22 +70,6 @@ def test_a_rare_name_admits_what_the_cosine_does_not(office):
     assert "name: qx9040" in found["reasons"]
 
 
-@acceptance("ambient", "ADMIT", "SEARCH-seed", "P2")
-def test_what_capture_related_comes_with_what_was_named(office):
-    machine = office("preset: ambient")
-    earlier = Session(machine, "earlier")
-    earlier.start()
-    earlier.say("Remember that `LedgerExport` writes one line per booking to `bookings.csv`.")
-    earlier.stops("Noted.")
-    earlier.say("Remember that the tax office rejects files of `LedgerExport` with more than 5000 rows.")
-    earlier.stops("Noted.")
-    earlier.end()
-    wait_for(lambda: sum("LedgerExport" in text for text in machine.contents()) == 2)
-    given = Session(machine, "later").say("Which separator does bookings.csv have?")
-    assert "5000 rows" in given
-    assert "one line per booking" in given
-
-
 @acceptance(
     "ambient",
     "P9",
@@ -125,45 +109,3 @@ def test_pinned_memories_come_once_and_are_named_in_the_trace(office):
     assert "Ship v2.0 by end of March" in again
     assert TODO in again
     assert again.count("(importance:") == 4, "the cap holds on every surface"
-
-
-def test_a_pinned_memory_that_the_prompt_asks_for_is_listed_as_pinned(office):
-    machine = office(NAMES)
-    for text, kind in ((GOAL, "goal"), (TODO, "todo")):
-        machine.remember(text, kind=kind, when="")
-    assert TODO in Session(machine, "s1").say(
-        "Fix the token refresh of the auth module, as assigned to Oscar."
-    )
-    trace = last_trace(machine)
-    reasons = {
-        one["content"]: one["reasons"] for one in trace["candidates"] if one["memory_id"] in trace["injected"]
-    }
-    assert any(reason.startswith("fused") for reason in reasons[TODO]), "the search found it as well"
-    assert [text for text, why in reasons.items() if "pinned" in why] == [TODO, GOAL]
-
-
-def test_a_short_prompt_about_another_topic_gets_its_own_memory_alone(live):
-    machine = live("preset: ambient")
-    session = Session(machine, "s1")
-    session.start()
-    session.say("How do I connect to Postgres in the test environment?")
-    # What the prompt before asked for is stored only now: asked for again, it would come.
-    for memory, _ in ASKED:
-        machine.remember(memory, kind="fact", when="")
-    given = session.say("Format a timestamp for the report.")
-    assert [memory for memory, _ in ASKED if memory in given] == ["We write dates as ISO 8601 in UTC."]
-    assert "Invoices" not in session.say("Now the login code.")
-    assert "src/auth/" in session.packs[-1][1]
-
-
-@acceptance("ambient", "FORMAT-sections")
-def test_what_was_pinned_by_hand_stands_among_the_pinned(office):
-    machine = office(NAMES)
-    machine.remember(TODO, kind="todo", when="")
-    machine.tacit("remember", "--pin", "--kind", "fact", "The demo for the board is on Friday.")
-    machine.tacit("remember", "--kind", "fact", "The canteen is closed on Mondays.")
-    given = Session(machine, "s1").say("hello")
-    assert [line.partition(" (")[0] for line in given.splitlines()[1:-1]] == [
-        "[Context from memory]", "[Pinned context]", "[Fact] The demo for the board is on Friday.", f"[Todo] {TODO}",
-    ]  # fmt: skip
-    assert last_trace(machine)["summary"] == "2 pinned + 0 contextual = 2 memories"

@@ -33,15 +33,3 @@ def test_an_answer_holds_what_its_budget_does_and_no_chaff(live):
     assert len([one for one in answer if one in WAREHOUSES]) > 8  # more than `max_items`
     assert not [one for one in answer if one in NOISE]
     assert 0 < len(told(machine, question, "--budget", "200")) < len(answer)
-
-
-def test_what_has_ended_is_told_when_asked_for_the_past(live):
-    machine = live("preset: focused")
-    old = machine.ask("remember", "--kind", "decision", "Text messages go through Twilio.")
-    replaced = old["changes"][0]["memory"]["id"]
-    machine.ask("remember", "--kind", "decision", "--replaces", replaced, "SMS are sent with Vonage.")
-    present = machine.tacit("recall", "Who delivers our SMS?").stdout
-    past = machine.tacit("recall", "Who delivered our SMS previously?").stdout
-    assert "Twilio" not in present
-    (line,) = [line for line in past.splitlines() if "Twilio" in line]
-    assert " until " in line

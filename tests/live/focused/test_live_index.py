@@ -70,25 +70,6 @@ def test_a_store_that_does_not_fit_is_shown_as_headlines_and_fetched_by_short_id
     assert RULE in machine.tacit("get", short).stdout
 
 
-def test_an_index_is_off_by_its_budget(filled):
-    machine, name = filled
-    with machine.setting("recall.budgets.index", 0):
-        block = Session(machine, "off").start()
-    assert not _line_of(block, name)
-    assert "headlines" not in block
-
-
-def test_what_finds_no_room_is_counted_by_topic(filled):
-    machine, _ = filled
-    with machine.setting("recall.budgets.index", 300):
-        lines = Session(machine, "short").start().splitlines()
-    (left,) = (line for line in lines if line.startswith("Not listed: "))
-    assert left.endswith("memory_search finds them.")
-    assert (
-        sum(int(part.split()[0]) for part in left.removeprefix("Not listed: ").split(". ")[0].split(", ")) > 4
-    )
-
-
 def test_the_same_store_gives_the_same_bytes_a_resumed_session_no_second_index_and_a_compacted_one_it_again(
     filled,
 ):
@@ -98,10 +79,3 @@ def test_the_same_store_gives_the_same_bytes_a_resumed_session_no_second_index_a
     assert Session(machine, "second").start() == block
     assert "headlines" not in first.start(source="resume")
     assert _line_of(first.start(source="compact"), name)
-
-
-def test_ids_that_name_nothing_and_too_many_are_said(filled):
-    machine, _ = filled
-    assert "zzzz" in machine.tacit("get", "zzzz").stdout
-    assert "20" in machine.tacit("get", *(f"mem{number}" for number in range(30)), code=3).stderr
-    machine.tacit("get", code=2)

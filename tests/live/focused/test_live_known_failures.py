@@ -12,18 +12,6 @@ LEASED = "`scripts/ship.sh staging` failed with: lease is held. Run `scripts/lea
 KILLED = "`docker compose up -d search` exits with 137: give Docker six gigabytes."
 REPAIRS = "`make clean` repairs a build that failed with 'stale archive member'."
 KNOWN = (REJECTED, LEASED, KILLED, REPAIRS)
-OTHERS = (
-    "git push origin topic",
-    "git push --tags",
-    "git pull origin main",
-    "git fetch origin main",
-    "GIT_TRACE=1 git push origin main",
-    "grep -rn 'git push origin main' docs",
-    "scripts/ship.sh production",
-    "docker compose up -d",
-    "docker compose logs search",
-    "make clean",
-)
 
 
 def begin(live) -> Work:
@@ -53,9 +41,3 @@ def test_a_known_failure_comes_before_its_command_runs_again(live):
     ):
         assert told(session.bash(command).starts) == [known], command
         assert session.bash(command) == Told(""), f"again: {command}"
-
-
-def test_another_subcommand_or_argument_is_another_command(live):
-    session = begin(live)
-    for command in OTHERS:
-        assert told(session.bash(command).starts) == [], command

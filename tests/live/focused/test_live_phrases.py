@@ -26,17 +26,5 @@ def test_a_question_in_the_sense_of_a_phrase_finds_the_memory(live):
     assert _answer(live, PHRASES) == [STATEMENT]
 
 
-def test_one_phrase_given_as_a_text_is_enough(live):
-    assert _answer(live, PHRASES[0]) == [STATEMENT]
-
-
 def test_without_phrases_it_is_not_found(live):
     assert STATEMENT not in _answer(live, "")
-
-
-def test_phrases_that_come_with_a_repetition_count_too(live):
-    machine = live("preset: focused")
-    machine.remember(STATEMENT, kind="fact", when="")
-    assert machine.ask("recall", QUESTION)["memories"] == []
-    machine.remember(STATEMENT, kind="fact", when=PHRASES)
-    assert [memory["content"] for memory in machine.ask("recall", QUESTION)["memories"]] == [STATEMENT]

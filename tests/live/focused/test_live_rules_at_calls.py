@@ -5,8 +5,6 @@ The rules are stored after the sessions began: a small store fits into a start p
 
 from __future__ import annotations
 
-import pytest
-
 from e2e.drivers.machine import Machine
 from live.focused.work import Told, Work
 
@@ -18,8 +16,6 @@ BACKFILL = "Always pass --dry-run first when you run scripts/backfill.py."
 ISSUE = "Before you open a GitHub issue, look for a closed one with the same title."
 RULES = (LINT, PUSH, CODEGEN, LEDGER, BACKFILL, ISSUE)
 
-NO_INDEX = "preset: focused\nrecall: {budgets: {index: 0}}"
-"""Without an index a session is not told what was stored since it began."""
 AT_THE_CALL = {
     "before every commit": (LINT, "Looks right. Wrap it up.", "Bash", {"command": "git add -A && git commit -m 'Cache the token'"}),
     "after changing": (CODEGEN, "The customer needs a nickname.", "Edit", {"file_path": "proto/customer.proto", "old_string": "1;", "new_string": "2;"}),
@@ -55,40 +51,8 @@ def test_a_rule_arrives_with_the_call_that_it_names_once_per_context(live):
         assert told(session.start("compact")) == [rule], f"after a compaction: {rule}"
 
 
-def test_a_prohibition_arrives_at_the_step_before(live):
-    (session,) = begin(live(NO_INDEX), "s1")
-    assert told(session.say("The login page is too slow.")) == []
-    assert PUSH in "".join(session.bash("git commit -am 'Cache the token'"))
-    assert session.bash("git push origin main") == Told("")
-
-
-def test_a_prohibition_arrives_when_the_user_accepts_what_it_forbids(live):
-    accepting, refusing = begin(live(NO_INDEX), "accepting", "refusing")
-    for session in (accepting, refusing):
-        session.say("The login page is too slow.")
-        session.stops("The query has an index now. Shall I push to main?")
-    assert f"- [Preference] {PUSH}" in accepting.say("yes please")
-    assert told(refusing.say("no, not yet")) == []
-
-
 def test_with_blocking_a_prohibition_refuses_its_call_once(live):
     (session,) = begin(live("preset: focused\nrecall: {blocking: true}"), "s1")
     assert PUSH in session.bash("git push origin main").refused
     assert session.bash("git push origin main") == Told("")
     assert session.bash("git push origin topic").refused == ""
-
-
-@pytest.mark.parametrize("blocking", ["false", "true"])
-def test_an_unrelated_call_stays_silent(live, blocking):
-    (session,) = begin(live(f"preset: focused\nrecall: {{blocking: {blocking}}}"), "s1")
-    for command in (
-        "git status --short",
-        "grep -rn 'git push origin main' docs",
-        "make build",
-        "ls scripts",
-        "cat proto/customer.proto",
-    ):
-        assert session.bash(command) == Told(""), command
-    for path in ("src/orders/discount.py", "docs/proto.md"):
-        assert session.edits(path) == Told(""), path
-    assert session.calls("mcp__github__list_issues", state="open") == Told("")

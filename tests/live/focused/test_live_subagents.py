@@ -51,8 +51,3 @@ def _told(sandbox: Sandbox, task: str) -> list[str]:
 
 def test_a_subagent_gets_what_its_task_needs() -> None:
     assert delegate("") == {"general-purpose": [GATE, SIZE], "Explore": []}
-
-
-def test_a_lean_subagent_gets_rules_and_an_excluded_one_nothing() -> None:
-    assert delegate("  subagents:\n    general-purpose: lean\n")["general-purpose"] == [GATE]
-    assert delegate('  subagents:\n    "*": none\n')["general-purpose"] == []

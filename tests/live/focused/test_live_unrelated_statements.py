@@ -5,8 +5,6 @@ Where the words look as if two could not both hold, `tacit review` may ask; noth
 
 from __future__ import annotations
 
-import pytest
-
 STATEMENTS = (
     ("outcome", "Implemented `session delete` (task #015): `SessionDB.deleteSession` and the command remove the session's repo and its record."),
     ("guideline", "In a session repo, commit to the branch named after the session (e.g. `task#002`), never to `main`."),
@@ -14,9 +12,8 @@ STATEMENTS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("preset", ["focused", "multispace"])
-def test_three_statements_on_one_subject_all_stay(live, preset):
-    machine = live(f"preset: {preset}")
+def test_three_statements_on_one_subject_all_stay(live):
+    machine = live("preset: focused")
     machine.wake()
     for kind, content in STATEMENTS:
         assert "replaces" not in machine.tacit("remember", "--kind", kind, content).stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 
 from e2e.drivers.machine import Machine, wait_for
@@ -48,16 +47,3 @@ def test_a_memory_that_was_never_used_stays_silent_in_the_end(live):
     assert given[0]
     assert not given[-1]
     assert _counts(machine, memory_id)[1] == 0
-
-
-def test_a_memory_that_was_useful_keeps_coming(live):
-    machine, memory_id = _stored(live)
-    assert _day(machine, memory_id, useful=True) == [True] * SESSIONS
-
-
-def test_silence_teaches_nothing_where_other_memories_look_used_by_chance(live):
-    machine, memory_id = _stored(live)
-    others = " ".join(DECISIONS[1:])
-    assert _day(machine, memory_id, says=others) == [True] * SESSIONS
-    impact = json.loads(machine.tacit("stats", "--json").stdout)["impact"]
-    assert impact["control_used"] > impact["used"] == 0

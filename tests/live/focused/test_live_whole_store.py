@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 
 import pytest
-
-from e2e.drivers.session import Session
 
 NOUNS = """
 adapter address archive backup balance barcode batch branch bucket budget cache calendar carrier catalog channel clinic column compiler
@@ -54,19 +51,3 @@ def test_a_store_that_fits_is_given_whole(machine):
     for share in (1.1, 1.0):  # they do not fit
         with machine.setting("recall.whole_start", share):
             assert COUNT / 2 < _listed(machine.tacit("context").stdout) < COUNT
-
-
-def test_a_host_without_a_cap_gets_it_from_its_hook(machine):
-    start = {
-        "event": "session.start", "id": "e1", "sessionID": "s1", "source": "startup", "directory": str(machine.project),
-    }  # fmt: skip
-    with machine.setting("recall.tell_memory_add", "on"):
-        reply = machine.hook(json.dumps(start).encode(), "opencode")
-    block = json.loads(reply)["system"]
-    assert _listed(block) == COUNT
-    assert "memory_add" in block, "the line that takes its tokens from the budget stands there, too"
-
-
-def test_a_host_that_caps_its_blocks_gets_what_is_needed_most(machine):
-    block = Session(machine, "s1").start()
-    assert 8_000 < len(block) <= 10_000

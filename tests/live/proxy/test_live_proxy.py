@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from e2e.drivers.machine import Machine, wait_for
+from e2e.drivers.machine import Machine
 from tacit.hosts.probe.stub_model import StubModel
-from tacit_integrations.proxy.service import ProxyOptions
 
 SMS = "Text messages go through Vonage; Twilio was dropped because of its price."
 LEDGER = "Amounts in src/ledger/ are integers in cents."
@@ -116,7 +114,7 @@ class Program:
         return json.dumps((body.get("messages") or body["input"])[-1])
 
 
-@pytest.mark.parametrize("api", ["messages", "chat", "responses"])
+@pytest.mark.parametrize("api", ["messages", "responses"])
 def test_what_is_known_comes_at_the_start_at_a_prompt_at_a_call_and_after_a_failure(live, api):
     machine = live("preset: focused\nrecall: {budgets: {index: 0}}")
     rule = "Answers are written in British English."
@@ -144,16 +142,6 @@ def test_what_is_known_comes_at_the_start_at_a_prompt_at_a_call_and_after_a_fail
         program.client.close()
 
 
-def test_a_header_and_a_setting_switch_it_off(live):
-    machine = live("preset: focused")
-    machine.remember(SMS, kind="fact")
-    with StubModel() as model, proxy(machine, model) as url:
-        assert "Vonage" not in Program("messages", url, model, **{"X-Tacit": "off"}).say(QUESTION)
-        assert "Vonage" in Program("messages", url, model).say(QUESTION)
-        machine.tacit("config", "set", "recall.enabled", "false")
-        wait_for(lambda: "Vonage" not in Program("chat", url, model).say(f"Hello. {QUESTION}"))
-
-
 def test_a_restart_of_proxy_and_daemon_changes_no_byte(live):
     machine = live("preset: focused")
     machine.remember(SMS, kind="fact")
@@ -179,31 +167,3 @@ def test_a_restart_of_proxy_and_daemon_changes_no_byte(live):
             again.say("And one more thing.")
             assert again.arrived["messages"][:3] == before["messages"]
             assert again.arrived["system"] == before["system"]
-
-
-def test_what_a_user_says_is_learned_by_choice(live):
-    machine = live("preset: focused")
-    with StubModel() as model:
-        with proxy(machine, model) as url:
-            Program("chat", url, model).say("From now on always answer in French.")
-        with proxy(machine, model, "--capture") as url:
-            Program("chat", url, model).say("From now on always sign the commits with the team's key.")
-            wait_for(lambda: any("team's key" in content for content in machine.contents()))
-            assert not any("French" in content for content in machine.contents())
-            later = Program("messages", url, model)
-            assert "team's key" in later.say(HELLO)
-
-
-def test_status_and_doctor_know_it(live):
-    machine = live("preset: focused")
-    machine.wake()
-    with StubModel() as model, proxy(machine, model) as url:
-        (row,) = machine.ask("status")["proxies"]
-        assert f"http://127.0.0.1:{row['port']}" == url
-        assert row["project"] == os.fspath(machine.project)
-        assert url in machine.tacit("status").stdout
-        assert [found["state"] for found in machine.findings() if found["name"] == "proxy"] == ["ok"]
-        said = machine.said("proxy", "--port", url.rpartition(":")[2], code=3)
-        assert "is in use" in said
-    assert machine.ask("status")["proxies"] == []
-    assert ProxyOptions(project=machine.project).port == 8484

@@ -2,66 +2,8 @@
 
 from __future__ import annotations
 
-from e2e.drivers.machine import wait_for
-from e2e.drivers.session import Session
 from live.refresh.plugin import PluginSession, section
 from presets.acceptance import acceptance
-
-TITLES = (
-    "Project Brief", "Architecture", "Tech Context", "Product Context", "Progress & Status", "User Preferences",
-)  # fmt: skip
-KINDS = {
-    "goal": "Reach milestone {n} of the checkout before its {n}th review meeting in the office.",
-    "decision": "Module {n} of the ledger keeps a journal of its own with number {n}.",
-    "fact": "Warehouse {n} answers on port {n}443 behind the office firewall.",
-    "research": "Vendor {n} of label printers needs driver {n}.7 on the packing desks.",
-    "todo": "Clean up the feature flag number {n} once customer {n} has moved.",
-    "preference": "In reports of team {n} use chapter numbers up to level {n}.",
-}
-EACH = 50
-BUDGET = 3000
-
-
-def kinds(machine):
-    return {one["kind"] for one in machine.ask("list", "--all")["memories"]}
-
-
-@acceptance("refresh", "SECTIONS", "METRIC-flat", "PROP-tokens", "PHASE-3")
-def test_fifty_of_each_kind_leave_room_for_every_section(live):
-    machine = live("preset: refresh")
-    machine.wake()
-    for kind, words in KINDS.items():
-        for n in range(1, EACH + 1):
-            machine.remember(words.format(n=n), kind=kind, when="")
-    session = PluginSession(machine, "s1")
-    block = session.start()
-    lines = {title: len(section(block, title).splitlines()) for title in TITLES}
-    assert min(lines.values()) >= 4, lines
-    assert lines["Architecture"] == max(lines.values()), "decisions have the largest share"
-    sizes = set()
-    for number in range(4):
-        text = session.say(f"Which desk prints the labels of shelf {number}?")
-        assert text.count("[MEMORY]") == 1
-        assert len(text) < 4 * BUDGET
-        sizes.add(text.partition("## Relevant")[0])
-    assert len(sizes) == 1, "the fixed sections stay byte for byte"
-
-
-@acceptance("refresh", "FINAL-epoch", "SECTIONS", "HOST-rules")
-def test_what_the_host_loaded_is_left_out_and_what_was_just_said_can_be_asked_for(live):
-    machine = live("preset: refresh")
-    (machine.project / "AGENTS.md").write_text("# Rules\n\n- Always run `make lint` before every commit.\n")
-    machine.tacit("init", "--yes")
-    assert any("make lint" in text for text in machine.contents())
-    machine.remember("Invoices are archived after ninety days.", kind="decision", when="")
-    session = PluginSession(machine, "s1")
-    block = session.start()
-    assert "ninety days" in section(block, "Architecture")
-    assert "make lint" not in block, "OpenCode has loaded AGENTS.md itself"
-    assert "make lint" not in session.say("What has to happen before I commit?")
-    session.say("Remember that the colour of the brand is teal.")
-    wait_for(lambda: any("teal" in text for text in machine.contents()))
-    assert "teal" in session.relevant("What color is our brand?")
 
 
 @acceptance("refresh", "CONTEXT", "SECTIONS", "FLOW-turn-1")
@@ -98,20 +40,3 @@ def test_a_subagent_gets_the_block_with_what_its_task_needs(live):
         one.send("deleted")
     known = machine.request("GET", "/v1/sessions")
     assert not [one for one in known["sessions"] if one["key"].startswith("opencode/")]
-
-
-@acceptance("refresh", "SECTIONS")
-def test_the_last_session_stands_there_though_it_repeats_a_decision(live):
-    machine = live("preset: refresh")
-    decision = "We decided to archive invoices after ninety days, not after thirty."
-    earlier = Session(machine, "one")
-    earlier.start()
-    earlier.say(decision)
-    wait_for(lambda: "decision" in kinds(machine))
-    earlier.edited("src/archive.py")
-    earlier.stops("Noted.")
-    earlier.end()
-    wait_for(lambda: "digest" in kinds(machine))
-    block = PluginSession(machine, "s2").start()
-    assert "ninety days" in section(block, "Architecture")
-    assert "ninety days" in section(block, "Last Session")

@@ -51,18 +51,6 @@ def test_the_seeding_sentence_is_learned_where_a_model_writes_sessions_up(live):
             assert word in second.relevant(prompt)
 
 
-@acceptance("refresh", "SCENARIO-11-seed")
-def test_without_a_model_its_facts_are_taken_one_by_one(live):
-    machine = live(BARE)
-    for fact in FACTS:
-        machine.tacit("remember", fact)
-    assert {text.rstrip(".") for text in machine.contents()} == set(FACTS)
-    session = PluginSession(machine, "s1")
-    session.start()
-    for prompt, word in TOPICS[:2]:
-        assert word in session.relevant(prompt)
-
-
 @acceptance("refresh", "ADD-confirmed", "TOOL-modes", "PHASE-1")
 def test_adding_again_with_the_users_words_confirms_what_the_agent_added(live):
     machine = live("preset: refresh")

@@ -43,32 +43,6 @@ def test_what_was_said_of_a_language_holds_in_the_projects_of_that_language(mach
     assert "%w" not in here
 
 
-@acceptance("scoped", "CAPTURE-scope", "DETECT-project")
-def test_what_was_said_of_all_projects_holds_everywhere_and_a_decision_in_its_own(machine: Machine) -> None:
-    here, there = Session(machine, "own").start(), elsewhere(machine)
-    for block in (here, there):
-        assert lines(block, "### Universal Rules") == ["- In all my projects, answer in short sentences"]
-    assert lines(here, "### Shop Decisions") == ["- We use integers for prices, not floats"]
-    assert "integers" not in there
-
-
-@acceptance("scoped", "SCORE-frequency", "SCORE-sum")
-def test_what_was_said_in_three_sessions_stands_before_what_was_said_once() -> None:
-    with scoped_machine() as machine:
-        for text in ("Never reformat a file that the change does not touch", "Never mock the clock in tests"):
-            machine.remember(text, kind="correction")
-        for n in range(3):
-            session = Session(machine, f"again-{n}")
-            session.say("Never mock the clock in tests.")
-            session.end()
-        wait_for(lambda: any(m["frequency"] == 4 for m in machine.request("GET", "/v1/memories")["memories"]))
-        found = lines(Session(machine, "later").start(), "### Shop Decisions")
-        assert found == [
-            "- Never mock the clock in tests",
-            "- Never reformat a file that the change does not touch",
-        ]
-
-
 @acceptance("scoped", "BUDGET-codes", "EXIT-8", "CODES-finished", "CODES-kept")
 def test_codes_of_a_real_session_come_and_go_when_they_are_done() -> None:
     with scoped_machine() as machine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from e2e.drivers.machine import Machine, wait_for
-from live.scoped.driving import lines, scoped_machine
+from live.scoped.driving import scoped_machine
 from presets.acceptance import acceptance
 
 TITLE = "## Developer Memory"
@@ -26,26 +26,6 @@ def test_a_name_of_the_design_leads_to_the_setting(machine: Machine, name: str, 
     assert machine.ask("config", "get", setting) == {setting: 250}
 
 
-@acceptance("scoped", "TASK-scope", "DETECT-project")
-def test_a_project_is_named_by_its_name_where_something_is_remembered(machine: Machine) -> None:
-    machine.start()
-    machine.tacit("remember", "--scope", "project:shop", "Deploys go through the blue queue")
-    machine.tacit("remember", "--scope", "project:shop:task:debugging", "Read the trace first")
-    found = lines(machine.start(), "### Shop Decisions")
-    assert found == ["- Deploys go through the blue queue"]
-    assert "No project 'shpo' is known" in machine.said(
-        "remember", "--scope", "project:shpo", "Anything", code=3
-    )
-    other = machine.root / "copy" / "shop"
-    other.mkdir(parents=True)
-    machine.start(cwd=str(other))
-    machine.remember("Another shop keeps euros", cwd=str(other))
-    elsewhere = machine.root / "elsewhere"
-    elsewhere.mkdir()
-    said = machine.tacit("remember", "--scope", "project:shop", "Which one?", code=3, cwd=elsewhere).stderr
-    assert "2 projects are called 'shop'" in said
-
-
 @acceptance("scoped", "PART")
 def test_one_folder_or_one_agent_alone_has_the_preset() -> None:
     with scoped_machine("preset: focused") as machine:
@@ -60,12 +40,3 @@ def test_one_folder_or_one_agent_alone_has_the_preset() -> None:
         config.write_text("agents:\n  reviewer:\n    preset: scoped\n")
         wait_for(lambda: TITLE in machine.start(cwd=str(other), agent_type="reviewer"))
         assert TITLE not in machine.start(cwd=str(other))
-
-
-def test_a_language_that_nobody_knows_is_refused_with_the_known_ones(machine: Machine) -> None:
-    machine.start()
-    said = " ".join(machine.said("remember", "--scope", "language:pyton", "Use f-strings", code=3).split())
-    assert "Unknown programming language 'pyton'. Did you mean 'python'? Known languages: " in said
-    assert "Use f-strings" not in machine.contents()
-    machine.tacit("remember", "--scope", "language:Python", "Use f-strings")
-    assert "Use f-strings" in machine.contents()

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from e2e.drivers.machine import Machine, wait_for
+from e2e.drivers.machine import Machine
 from repositories import git, make_remote
 
 STATEMENT = "Commit messages begin with the ticket number."
-CHANGED = "Commit messages begin with the ticket number in brackets."
 PROMPT = "Write the commit for the booking page."
 EAGER = "recall: {level: eager, budgets: {start: 0}, blocking: true}"
 
@@ -80,53 +79,6 @@ def test_what_one_person_shares_reaches_the_session_of_another_with_name_and_dat
     assert f"(teammate Ana Ruiz, {day})" in told
 
 
-def test_only_what_is_merged_counts_and_only_for_those_who_joined(people):
-    ana, ben = people
-    memory = ana.machine.remember(STATEMENT, kind="decision", when="")["memory"]
-    ana.machine.tacit("share", memory["id"], "--git", "--by", "Ana Ruiz")
-    git(ana.folder, "switch", "-q", "-c", "proposal")
-    git(ana.folder, "add", "-A")
-    git(ana.folder, "commit", "-q", "-m", "Propose")
-    git(ana.folder, "push", "-q", "origin", "proposal")
-    git(ben.folder, "fetch", "-q")
-    git(ben.folder, "switch", "-q", "proposal")
-    ben.machine.tacit("team", "join")
-    assert [(file["merged"], file["by"]) for file in ben.machine.ask("team")["files"]] == [
-        (False, "Ana Ruiz")
-    ]
-    stored = ben.machine.request("GET", "/v1/memories")["memories"]
-    assert [memory["provenance"]["tier"] for memory in stored] == ["import"]
-    assert ben.gets() == ""
-    git(ana.folder, "push", "-q", "origin", "proposal:main")
-    git(ben.folder, "fetch", "-q")  # without a merge into the branch that stands in the folder
-    ben.reload()
-    wait_for(
-        lambda: ben.machine.request("GET", "/v1/memories")["memories"][0]["provenance"]["tier"] == "teammate"
-    )
-    assert STATEMENT in ben.gets()
-
-
-def test_a_changed_file_changes_the_memory_and_a_removed_one_ends_it(people):
-    ana, ben = people
-    path = shares(ana)
-    git(ben.folder, "pull", "-q")
-    ben.machine.tacit("team", "join")
-    file = ana.folder / path
-    file.write_text(file.read_text().replace(STATEMENT, CHANGED))
-    ana.publish("Be stricter")
-    git(ben.folder, "pull", "-q")
-    ben.reload()
-    wait_for(lambda: ben.has(CHANGED))
-    assert not ben.has(STATEMENT)
-    memory_id = ana.machine.request("GET", "/v1/memories")["memories"][0]["id"]
-    ana.machine.tacit("unshare", memory_id, "--git")
-    ana.publish("Take it back")
-    git(ben.folder, "pull", "-q")
-    ben.reload()
-    wait_for(lambda: not ben.has(CHANGED))
-    assert ana.machine.contents() == [STATEMENT]
-
-
 def test_a_teammate_ends_nothing_of_mine_and_leaving_ends_all_of_theirs(people):
     ana, ben = people
     mine = "Commit messages do not begin with the ticket number."
@@ -137,26 +89,3 @@ def test_a_teammate_ends_nothing_of_mine_and_leaving_ends_all_of_theirs(people):
     assert ben.has(mine)
     ben.machine.tacit("team", "leave")
     assert ben.machine.contents() == [mine]
-
-
-def test_a_rule_of_a_teammate_refuses_no_call_until_it_is_taken_over(people):
-    ana, ben = people
-    rule = "Never run `terraform apply` from a laptop."
-    memory = ana.machine.remember(rule, kind="guideline", when="blocking, cmd:terraform apply")["memory"]
-    ana.machine.tacit("share", memory["id"], "--git", "--by", "Ana Ruiz")
-    ana.publish("Share a rule")
-    git(ben.folder, "pull", "-q")
-    ben.machine.tacit("team", "join")
-    call = {"tool_name": "Bash", "tool_input": {"command": "terraform apply"}}
-
-    def calls(machine: Machine, session: str) -> bytes:
-        machine.hook(machine.payload("SessionStart", source="startup", session_id=session))
-        return machine.hook(machine.payload("PreToolUse", session_id=session, **call))
-
-    assert b'"deny"' in calls(ana.machine, "a")
-    told = calls(ben.machine, "b")
-    assert rule.encode() in told or b"terraform apply" in told
-    assert b'"deny"' not in told
-    theirs = ben.machine.request("GET", "/v1/memories")["memories"][0]["id"]
-    ben.machine.tacit("edit", theirs, "--when", "blocking, cmd:terraform apply")
-    assert b'"deny"' in calls(ben.machine, "c")

@@ -106,17 +106,3 @@ def test_from_nothing_to_two_machines_with_one_memory(live, trial):
     assert "tacit logout" in laptop.said("devices", "revoke", "laptop", "--yes", code=3)
     laptop.tacit("devices", "revoke", "desktop", "--yes")
     assert "revoked" in desktop.said("sync", code=11)
-
-
-def test_a_server_that_is_killed_has_lost_nothing(live, trial):
-    laptop = live(EAGER)
-    laptop.tacit(*trial.command, "--name", "laptop", "--yes")
-    laptop.remember(STATEMENT, kind="decision", when="")
-    laptop.tacit("sync")
-    trial.kill()
-    assert "cannot be reached" in laptop.said("sync", code=11)
-    laptop.remember("Releases go out on Thursdays.", kind="decision", when="")
-    trial.start()
-    laptop.tacit("sync")
-    (device,) = laptop.ask("devices")["devices"]
-    assert (device["entries"], device["behind"]) == (2, 0)

@@ -87,42 +87,6 @@ def test_what_one_machine_learns_reaches_the_prompt_of_the_other_by_itself(live,
     wait_for(lambda: laptop.contents() == [], timeout_s=30)
 
 
-def test_without_the_server_everything_goes_on_and_is_made_up_for(live, site):
-    laptop, desktop = pair(live, site)
-    site.stop()
-    laptop.remember(STATEMENT, kind="decision", when="")
-    desktop.remember("Releases go out on Thursdays.", kind="decision", when="")
-    assert laptop.start(session_id="s") == ""
-    assert STATEMENT in laptop.prompt(PROMPT, session_id="s")
-    assert "cannot be reached" in laptop.said("sync", code=11)
-    state = laptop.request("GET", "/v1/sync")["sync"]
-    assert state["changed"] or state["waiting"]
-    site.start()
-    laptop.tacit("sync")
-    desktop.tacit("sync")
-    laptop.tacit("sync")
-    expected = sorted([STATEMENT, "Releases go out on Thursdays."])
-    assert sorted(laptop.contents()) == sorted(desktop.contents()) == expected
-
-
-def test_nothing_leaves_before_it_is_agreed_to_and_no_word_leaves_in_the_clear(live, site):
-    machine = live(EAGER)
-    machine.remember(STATEMENT, kind="decision", when="")
-    machine.remember("The client is called Wintergreen.", kind="fact", when="", sensitivity="restricted")
-    asked = machine.tacit("login", site.url, "--code", site.invite(), "--first", code=3)
-    assert "1 memory of this home would be encrypted" in asked.stdout
-    assert site.logs._accounts["ana"].logs == {}
-    assert not (machine.home.root / "sync.db").exists()
-    phrase = log_in(machine, site, site.invite())
-    assert len(phrase.split()) == 8
-    machine.tacit("sync")
-    held = repr(site.logs._accounts["ana"].logs)
-    assert held.count("Entry(") == 1
-    assert "ticket" not in held
-    machine.tacit("logout", "--yes")
-    assert sorted(machine.contents()) == [STATEMENT, "The client is called Wintergreen."]
-
-
 def test_a_machine_that_is_killed_anywhere_loses_and_doubles_nothing(live, site):
     laptop, desktop = pair(live, site)
     for number in range(6):
@@ -137,19 +101,3 @@ def test_a_machine_that_is_killed_anywhere_loses_and_doubles_nothing(live, site)
         machine.tacit("sync")
     assert sorted(laptop.contents()) == sorted(desktop.contents())
     assert len(desktop.contents()) == 6
-
-
-def test_an_old_backup_does_not_undo_what_was_learned_since(live, site):
-    laptop, desktop = pair(live, site)
-    kept = laptop.remember(STATEMENT, kind="decision", when="")["memory"]["id"]
-    laptop.tacit("sync")
-    backup = laptop.root / "old.db"
-    laptop.tacit("backup", str(backup))
-    laptop.tacit("edit", kept, "--content", "Commit messages end with the ticket number.")
-    laptop.tacit("sync")
-    desktop.tacit("sync")
-    laptop.tacit("restore", str(backup), "--yes")
-    laptop.wake()
-    laptop.tacit("sync")
-    desktop.tacit("sync")
-    assert laptop.contents() == desktop.contents() == ["Commit messages end with the ticket number."]

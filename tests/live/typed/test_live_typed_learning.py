@@ -24,29 +24,6 @@ def test_a_decision_that_the_user_states_is_stored_and_given(typed):
     assert "RS256" in block
 
 
-@acceptance("typed", "4.2-preference")
-def test_a_standard_and_a_style_are_learned_and_reports_are_not(typed):
-    session = typed.session()
-    session.start()
-    for words in (
-        "Our convention is one component per file.",
-        "Always use single quotes in all modules.",
-        "The style is missing on the buttons.",
-        "Is our standard one class per module?",
-        "The issue was a stale lock file; fixed by removing it.",
-    ):
-        session.say(words)
-        session.stops("Noted.")
-    session.end()
-    wait_for(lambda: len(typed.stored()) == 2)
-    stated = {one["content"]: one["kind"] for one in typed.stored() if one["kind"] != "digest"}
-    assert stated == {
-        "Our convention is one component per file": "fact",
-        "Always use single quotes in all modules": "preference",
-    }
-    assert typed.request("GET", f"/v1/review?cwd={typed.project}")["review"] == []
-
-
 @acceptance("typed", "4.2-error", "1.2-failure")
 def test_a_fix_comes_at_the_next_failure_and_once_proven_everywhere(typed):
     error = "Exit code 1\nModuleNotFoundError: No module named 'shop.ledger'"
@@ -74,37 +51,3 @@ def test_a_fix_comes_at_the_next_failure_and_once_proven_everywhere(typed):
     start = typed.session("twice").start()
     assert "editing pyproject.toml" in start[start.index("### Error Pattern") :]
     assert "editing pyproject.toml" in typed.ask_prompt(bug, "twice-bug")
-
-
-@acceptance("typed", "6.1-capture")
-def test_a_project_and_an_agent_have_settings_of_their_own_for_what_they_learn(typed_with):
-    machine = typed_with("").in_project()
-    rules_only = "capture: {kinds: [preference, correction, anti_pattern, guideline]}"
-    agent = f"agents:\n  reviewer:\n    {rules_only}\n"
-    machine.set(
-        f"preset: focused\n{agent}projects:\n  {machine.project}:\n    preset: typed\n    {rules_only}\n"
-    )
-    said = ("We decided to keep orders in PostgreSQL.", "Always run `make lint` before every commit.")
-
-    def told(name, **agent):
-        session = machine.session(name)
-        machine.start(session_id=session.name, **agent)
-        for words in said:
-            session.say(words)
-            session.stops("Noted.")
-        session.end()
-
-    wait_for(lambda: machine.ask("config", "explain", "capture.importance")["value"] == "typed")
-    told("one")
-    (rule,) = machine.learned("preference")
-    assert rule["importance"] == 1.0, "the importance of the preset of this project"
-    assert not machine.stored(kind="decision")
-    machine.in_project()
-    told("two")
-    machine.learned("decision")
-    (rule,) = machine.learned("preference")
-    assert rule["importance"] < 1.0
-    machine.in_project()
-    told("three", agent_type="reviewer")
-    machine.learned("preference")
-    assert not machine.stored(kind="decision"), "an agent has settings of its own as well"

@@ -1209,14 +1209,12 @@ def test_there_are_enough_forms() -> None:
     assert len(BOTH_HOLD) >= 200
 
 
-@pytest.mark.parametrize(("old", "new"), ENDS)
-def test_what_is_said_to_end_ends(old: str, new: str) -> None:
-    assert replaces(new, old) is not None
+def test_what_is_said_to_end_ends() -> None:
+    assert [(old, new) for old, new in ENDS if replaces(new, old) is None] == []
 
 
-@pytest.mark.parametrize(("old", "new"), BOTH_HOLD)
-def test_what_may_both_hold_ends_nothing(old: str, new: str) -> None:
-    assert replaces(new, old) is None
+def test_what_may_both_hold_ends_nothing() -> None:
+    assert [(old, new) for old, new in BOTH_HOLD if replaces(new, old) is not None] == []
 
 
 @pytest.mark.parametrize(
