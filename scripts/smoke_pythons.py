@@ -1,4 +1,4 @@
-"""Install Tacit on every CPython >= 3.11 of this machine and run its main commands there; print a table.
+"""Install Tacit on every CPython >= 3.11 of this machine and use it there; print a table.
 
     uv run --no-sync python scripts/smoke_pythons.py [--wheel FILE] [INTERPRETER ...]
 
@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -259,15 +259,20 @@ STEPS: dict[str, Callable[[Machine], None]] = {
     "install": install, "doctor": doctor, "remember": remember, "list": list_, "hook": hook, "why": why, "ui": ui,
     "import": import_, "stop": stop,
 }  # fmt: skip
+MAIN = ("install", "doctor", "remember", "hook", "stop")
+"""The way of a memory from a person to an agent. The other commands run on the newest alone: the tests run them on the oldest."""
 
 
-def smoke(python: Interpreter, wheel: Path) -> dict[str, str]:
-    """Run every step; a step's name -> "" or what went wrong. Where the environment cannot be made, nothing else runs."""
+def smoke(python: Interpreter, wheel: Path, names: Iterable[str]) -> dict[str, str]:
+    """Run these steps; a step's name -> "" or what went wrong. Where the environment cannot be made, nothing else runs."""
     # A Unix socket below it has to fit into 104 bytes.
     machine = Machine(python, Path(tempfile.mkdtemp(prefix="tp-", dir="/tmp")).resolve())
     results: dict[str, str] = {}
     try:
-        for name, step in {"wheel": lambda m: make(m, wheel), **STEPS}.items():
+        for name, step in {
+            "wheel": lambda m: make(m, wheel),
+            **{name: STEPS[name] for name in names},
+        }.items():
             try:
                 step(machine)
                 results[name] = ""
@@ -320,7 +325,9 @@ def main() -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tacit-wheel-") as folder, ThreadPoolExecutor(AT_ONCE) as pool:
         wheel = (given.wheel or build_wheel(Path(folder))).resolve()
-        rows = dict(zip(pythons, pool.map(lambda python: smoke(python, wheel), pythons), strict=True))
+        newest = max(pythons)
+        done = pool.map(lambda python: smoke(python, wheel, STEPS if python is newest else MAIN), pythons)
+        rows = dict(zip(pythons, done, strict=True))
     print_table(rows)
     print(f"{len(rows)} interpreters, {time.monotonic() - began:.0f} s")
     failures = [(python, name, said) for python, row in rows.items() for name, said in row.items() if said]

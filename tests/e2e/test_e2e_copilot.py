@@ -228,14 +228,3 @@ def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report):
     found = compare_prefixes(long_lived)
     report("prefix kept, copilot", f"{found.kept_share:.2f} over {len(long_lived)} requests")
     assert found.kept_share == 1.0, found.breaks
-
-
-def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
-    with installed.session() as session:
-        assert session.ask("hello STUB_TEXT one").text.endswith("one")
-        killed = sandbox.kill_daemon()
-        assert session.ask("hello again STUB_TEXT two").text.endswith("two")
-        sandbox.remember(CHECKOUT, kind="decision")
-        assert sandbox.wait_for_daemon() != killed
-        session.ask("Build the card form for payments on the checkout page.")
-        assert len(newest(sandbox).find("Stripe Checkout")) == 1

@@ -226,15 +226,5 @@ def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twi
     assert json.loads(OWN_SETTINGS.partition("\n")[2]).items() <= _settings(installed).items()
 
 
-def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
-    first = installed.ask("hello STUB_TEXT one")
-    killed = sandbox.kill_daemon()
-    assert installed.ask("hello again STUB_TEXT two", resume=first.session_id).text == "two"
-    sandbox.remember(CHECKOUT, kind="decision")
-    assert sandbox.wait_for_daemon() != killed
-    installed.ask("Build the card form for payments on the checkout page.", resume=first.session_id)
-    assert len(newest(sandbox).find("Stripe Checkout")) == 1
-
-
 def _settings(client) -> dict:
     return json.loads(client.settings.read_text(encoding="utf-8").partition("\n")[2])

@@ -124,20 +124,7 @@ def test_a_hostile_note_is_judged_by_what_was_stored_as_whose_and_shown(case, as
     assert bool(case.injected()) is injected
 
 
-QUICK_CASES = 2
-
-
-@pytest.mark.slow
-def test_notes_are_judged_in_every_form(tmp_path, monkeypatch):
-    monkeypatch.setenv("TACIT_EMBEDDER__PROVIDER", "fake")
-    written = tmp_path / "out.json"
-    main(["--area", "notes", "--cases", "30", "--seed", "5", "--json", str(written)])
-    told = json.loads(written.read_text("utf-8"))["areas"]
-    assert {outcome["form"] for outcome in told["notes"]} == set(HOSTILE_FORMS)
-    assert {outcome["form"] for outcome in told["notes, injected"]} == set(HOSTILE_FORMS)
-    assert len(told["notes, dangerous"]) == 17
-    assert sum(outcome["survived"] for outcome in told["notes"]) >= 27
-    assert sum(outcome["survived"] for outcome in told["notes, faithful, active"]) >= 8
+QUICK_CASES = 1
 
 
 @pytest.mark.slow

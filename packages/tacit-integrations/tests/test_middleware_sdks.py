@@ -96,8 +96,7 @@ def recorded(api: str, way: str, memory: Tacit | None) -> list[dict[str, Any]]:
         return [dict(request.body) for request in model.requests]
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize(("api", "way"), [*zip(APIS, WAYS, strict=True)])
 def test_twenty_turns_differ_by_the_blocks_alone(api: str, way: str, memory: Tacit) -> None:
     plain = plain_record(api, way)
     with_it = recorded(api, way, memory)

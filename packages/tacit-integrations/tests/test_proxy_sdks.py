@@ -36,7 +36,7 @@ def served(memory: Tacit, model: StubModel, **options: Any) -> Any:
     return proxy(home, memory, model.url, project=home.parent, **options)
 
 
-@pytest.mark.parametrize(("api", "way"), [*zip(APIS, WAYS, strict=True), ("chat", "stream"), ("responses", "stream")])  # fmt: skip
+@pytest.mark.parametrize(("api", "way"), [*zip(APIS, WAYS, strict=True)])
 def test_twenty_turns_differ_by_the_blocks_alone(api: str, way: str, memory: Tacit) -> None:
     with StubModel() as plain_model:
         asyncio.run(converse(api, way, client_of(api, way, plain_model.url)))

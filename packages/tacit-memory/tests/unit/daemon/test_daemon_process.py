@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from e2e.drivers.machine import wait_for
-from tacit.app.wiring import open_engine
 from tacit.client.daemon_facts import ask_health, read_facts
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
@@ -255,50 +253,6 @@ def test_a_transcript_that_comes_late_is_learned_from_without_another_hook(place
     wait_for(lambda: waiting() == 0)
 
 
-def test_a_prompt_of_five_megabytes_is_answered(place):
-    place.hook(START)
-    big = payload("UserPromptSubmit", prompt="Fix the parser. " + "x" * (5 << 20))
-    place.hook(big)
-    counters = place.health()["counters"]
-    assert counters["hooks"] == 2
-    assert counters["errors"] == counters["late"] == 0
-
-
-def test_malformed_payloads_are_silence_and_hurt_nobody(place):
-    place.hook(START)
-    malformed = (b"", b"{", b"[]", b'{"hook_event_name": 3}', b'{"prompt": "\\ud800\\u0000"}', b"\0")
-    for number, given in enumerate(malformed, start=1):
-        assert place.hook(given) == b"", given
-        counters = place.health()["counters"]
-        assert (counters["refused"], counters["errors"]) == (number, 0), given
-    place.hook(PROMPT)
-    assert place.health()["counters"]["refused"] == len(malformed)
-
-
-def test_a_damaged_database_is_put_aside_and_the_turn_goes_on(place):
-    place.hook(START)
-    place.client.stop()
-    place.home.database.write_bytes(b"this is no database" * 1000)
-    for beside in ("-wal", "-shm"):
-        place.home.database.with_name(place.home.database.name + beside).unlink(missing_ok=True)
-    place.hook(PROMPT)
-    _, told = place.client.request("GET", "/v1/status")
-    assert any("damaged" in warning for warning in told["warnings"])
-    assert list(place.home.quarantine_dir.iterdir())
-
-
-def test_a_database_of_a_newer_version_is_left_alone_and_said(place):
-    place.hook(START)
-    place.client.stop()
-    with contextlib.closing(sqlite3.connect(place.home.database)) as database:
-        database.execute("pragma user_version = 9999")
-        database.commit()
-    before = place.home.database.read_bytes()
-    assert place.hook(PROMPT) == b""
-    assert "r" in place.home.log_file.with_name("hook.count").read_text()
-    assert place.home.database.read_bytes() == before
-
-
 def test_a_newer_client_replaces_the_daemon_once(place):
     place.hook(START)
     first = place.pid()
@@ -357,33 +311,3 @@ def test_a_daemon_that_dies_at_birth_is_not_started_by_every_hook(place):
         place.hook(PROMPT, TACIT_HOOK_DEADLINE_MS="3000")
     # The first may have been killed from outside; a second one that dies at once dies of itself.
     assert (broken / "count").read_text().count("started") == 2
-
-
-def test_a_kind_that_was_removed_silences_no_hook(place, tmp_path):
-    """With the shipped model: what was stored under a kind that the settings no longer have is handed over as before."""
-    del place.environ["TACIT_EMBEDDER__PROVIDER"]
-    shop = tmp_path / "shop"
-    shop.mkdir()
-    own = {"runbook": {"label": "Runbook", "prefix": "RUN", "standing": True}}
-    engine = open_engine(place.home.root, overrides={"kinds": own})
-    engine.remember(
-        "Run `make requeue` before every commit in the billing service.", cwd=str(shop), kind="runbook", when="commit"
-    )  # fmt: skip
-    engine.close()
-    asked = {"cwd": str(shop), "session_id": "k1"}
-    started = place.hook(payload("SessionStart", source="startup", **asked))
-    assert b"[runbook] Run `make requeue`" in started
-    prompt = place.hook(
-        payload(
-            "UserPromptSubmit", prompt="Great, commit the invoice changes", session_id="k2", cwd=str(shop)
-        )
-    )
-    assert b"make requeue" in prompt
-    status, told = place.client.request("GET", "/v1/status")
-    assert status == 200
-    assert [text for text in told["warnings"] if "'runbook'" in text]
-    assert not [
-        trace
-        for trace in place.client.request("GET", "/v1/traces")[1]["traces"]
-        if "failed" in trace["silence"]
-    ]

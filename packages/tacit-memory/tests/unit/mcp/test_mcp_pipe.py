@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import resource
 import signal
 import socket
 import subprocess
@@ -135,55 +134,6 @@ def test_every_tool_over_streamable_http_with_the_token_and_none_without(place):
             assert (await http.post(url, json=hello, headers=wrong)).status_code == 421
 
     anyio.run(talk)
-
-
-def test_twenty_pipes_on_one_daemon_are_small_and_all_answered(place):
-    clients, sizes = 20, []
-
-    async def talk() -> None:
-        async with contextlib.AsyncExitStack() as stack:
-            first = await stack.enter_async_context(place.stdio())
-            await first.call_tool("memory_add", {"content": "The build runs on ninja, never on make."})
-            before = resident(place.home)
-            others = [await stack.enter_async_context(place.stdio()) for _ in range(clients - 1)]
-            sizes.extend(_pipes(place.home))
-            found: list[str] = []
-
-            async def ask(client: Client) -> None:
-                for _ in range(3):
-                    answer = await client.call_tool("memory_search", {"query": "does the build run on ninja"})
-                    found.append(str(answer.content))
-
-            async with anyio.create_task_group() as group:
-                for client in (first, *others):
-                    group.start_soon(ask, client)
-            assert len(found) == 3 * clients
-            assert all("ninja" in text for text in found)
-            after = resident(place.home)
-            sizes.append((after - before) / clients)
-
-    anyio.run(talk)
-    *pipes, daemon = sizes
-    assert len(pipes) == clients
-    assert max(pipes) <= 15 * 1024
-    assert max(pipes) + max(daemon, 0) <= 15 * 1024
-
-
-def resident(home: Home) -> int:
-    """Kilobytes of the daemon."""
-    return int(DaemonClient(home).request("GET", "/health")[1]["rss_kb"])
-
-
-def _pipes(home: Home) -> list[float]:
-    """Resident kilobytes of every pipe of `home`."""
-    found: list[float] = []
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            command = (entry / "cmdline").read_bytes()
-            if entry.name.isdigit() and os.fsencode(home.bin_dir / "tacit_hook.py") in command:
-                pages = int((entry / "statm").read_text().split()[1])
-                found.append(pages * resource.getpagesize() / 1024)
-    return found
 
 
 def test_the_pipe_answers_errors_and_nothing_else(tmp_path):
