@@ -204,9 +204,9 @@ class Looked:
     def look(self, page: Page, name: str, inside: str = "") -> None:
         """Look at what is shown now, or at a part of it; the page, which axe was loaded into and which is light, is wide afterwards.
 
-        A part is a dialog, a menu or a message: it is the same in a window of 1024 as in a wider one.
+        A part is a dialog or a message: it is looked at in one width, its page in all three.
         """
-        for size in (WIDE, NARROW) if inside else (WIDE, TABLET, NARROW):
+        for size in (WIDE,) if inside else (WIDE, TABLET, NARROW):
             page.set_viewport_size(size)
             settle(page, still_ms=0)
             place = f"{name} at {size['width']}"
