@@ -28,7 +28,7 @@ from tacit.ports.store import MemoryFilter
 from tacit.presets import preset_of
 from tacit.presets.typed.preset import typed_start
 from tacit.providers.clock import SystemClock
-from tacit.providers.embedding import make_embedder
+from tacit.providers.embedding import CACHE_TTL_S, make_embedder
 from tacit.recall.budget import adjusted_budget
 
 LOGIN = "please fix the login bug in the session module"
@@ -771,7 +771,7 @@ def test_after_an_error_only_near_patterns(lab):
 @acceptance("typed", "8.2")
 def test_query_embeddings_are_kept_for_an_hour(lab):
     settings = lab.engine.settings.embedder.model_copy(update={"provider": "fake"})
-    assert settings.cache_ttl_s == 3600
+    assert CACHE_TTL_S == 3600
     embedder = make_embedder(settings, api_key="", redact=str, clock=lab.clock)
     first = embedder.embed(["fix the login bug"])[0]
     assert (embedder.embed(["fix the login bug"])[0] == first).all()

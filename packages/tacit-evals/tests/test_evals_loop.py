@@ -59,7 +59,7 @@ def test_twenty_real_sessions_teach_nothing_of_our_own():
     folder = shared_data("transcripts", "normalized")
     found = [session for file in sorted(folder.glob("*.jsonl")) for session in load_sessions(file)]
     replay = replay_sessions(
-        busiest(found, 20), embedder=make_embedder(EmbedderSettings(cache_entries=100_000))
+        busiest(found, 20), embedder=make_embedder(EmbedderSettings(), cache_entries=100_000)
     )
     assert replay.injected >= 20
     assert [(memory.content, why) for memory, why in replay.ours] == []

@@ -2173,7 +2173,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8ks6qwc37gnt7w",
+         *       "id": "mem_1m8m65p8whr5ejjq",
          *       "team": "acme/core"
          *     }
          */
@@ -2973,7 +2973,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8ks7224pw0tae8",
+         *       "id": "req_1m8m66f7v7e8czed",
          *       "decision": "accept"
          *     }
          */
@@ -3648,7 +3648,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8ks6t4cwb7qmnc"
+         *       "trace_id": "trc_1m8m65w5wrc8cw7a"
          *     }
          */
         Feedback: {
@@ -3843,7 +3843,7 @@ export interface components {
          * @description Memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8ks6qwc37gnt7w"
+         *         "mem_1m8m65p8whr5ejjq"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -4781,7 +4781,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-tcbbc87s",
+         *       "code": "ana-sz3wt2fh",
          *       "name": "laptop"
          *     }
          */
@@ -5056,7 +5056,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8ks6rqx1wy7mz5"
+         *       "into": "mem_1m8m65qx48w3pzr6"
          *     }
          */
         MergeInto: {
@@ -7255,7 +7255,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8ks6qwc37gnt7w",
+         *       "id": "mem_1m8m65p8whr5ejjq",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8780,7 +8780,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8ks6qwc37gnt7w"
+         *         "mem_1m8m65p8whr5ejjq"
          *       ]
          *     }
          */
@@ -9192,7 +9192,7 @@ export interface components {
          * Undo
          * @description Take back one change, or all that a session taught.
          * @example {
-         *       "id": "chg_1m8ks6s8wscbxmt2"
+         *       "id": "chg_1m8m65s6awa9vkp9"
          *     }
          */
         Undo: {
@@ -9224,7 +9224,7 @@ export interface components {
          * Unshare
          * @description A memory whose file is to be removed.
          * @example {
-         *       "id": "mem_1m8ks6qwc37gnt7w",
+         *       "id": "mem_1m8m65p8whr5ejjq",
          *       "cwd": "/work/shop"
          *     }
          */
@@ -9244,7 +9244,7 @@ export interface components {
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8ks6qwc37gnt7w"
+         *       "id": "mem_1m8m65p8whr5ejjq"
          *     }
          */
         UnshareMemory: {
@@ -9363,7 +9363,7 @@ export interface components {
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8ks6qwc37gnt7w",
+         *       "memory": "mem_1m8m65p8whr5ejjq",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9801,7 +9801,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8ks6qwc37gnt7w",
+                     *             "id": "mem_1m8m65p8whr5ejjq",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9818,13 +9818,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960299381,
+                     *               "valid_from_ms": 1795973896456,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960299404,
-                     *             "updated_at_ms": 1795960299404,
+                     *             "created_at_ms": 1795973896476,
+                     *             "updated_at_ms": 1795973896476,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9866,11 +9866,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "bad5a2e1e09233d8d7b8"
+                     *             "etag": "ef2d83bfdfcb7e67fff2"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8ks6re6vt26tqx"
+                     *       "change_id": "chg_1m8m65qfk5ev35pw"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -9977,7 +9977,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8ks6rqx1wy7mz5",
+                     *           "id": "mem_1m8m65qx48w3pzr6",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9994,13 +9994,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795960300264,
+                     *             "valid_from_ms": 1795973898143,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795960300285,
-                     *           "updated_at_ms": 1795960300285,
+                     *           "created_at_ms": 1795973898148,
+                     *           "updated_at_ms": 1795973898148,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10044,7 +10044,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "cf73157cb5a7b7592399"
+                     *           "etag": "74fd9c8383258a5224be"
                      *         }
                      *       ],
                      *       "limit": 2,
@@ -10104,7 +10104,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8ks6rqx1wy7mz5",
+                     *             "id": "mem_1m8m65qx48w3pzr6",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10121,13 +10121,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960300264,
+                     *               "valid_from_ms": 1795973898143,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960300285,
-                     *             "updated_at_ms": 1795960300285,
+                     *             "created_at_ms": 1795973898148,
+                     *             "updated_at_ms": 1795973898148,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10171,7 +10171,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "cf73157cb5a7b7592399"
+                     *             "etag": "74fd9c8383258a5224be"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10201,7 +10201,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6qwc37gnt7w
+                 * @example mem_1m8m65p8whr5ejjq
                  */
                 id: string;
             };
@@ -10218,7 +10218,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8ks6qwc37gnt7w",
+                     *         "id": "mem_1m8m65p8whr5ejjq",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10235,13 +10235,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795960299381,
+                     *           "valid_from_ms": 1795973896456,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795960299404,
-                     *         "updated_at_ms": 1795960299404,
+                     *         "created_at_ms": 1795973896476,
+                     *         "updated_at_ms": 1795973896476,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10283,7 +10283,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "bad5a2e1e09233d8d7b8"
+                     *         "etag": "ef2d83bfdfcb7e67fff2"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10318,7 +10318,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6qwc37gnt7w
+                 * @example mem_1m8m65p8whr5ejjq
                  */
                 id: string;
             };
@@ -10340,7 +10340,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8ks6qwc37gnt7w",
+                     *         "id": "mem_1m8m65p8whr5ejjq",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10357,13 +10357,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795960299381,
+                     *           "valid_from_ms": 1795973896456,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795960299404,
-                     *         "updated_at_ms": 1795960300603,
+                     *         "created_at_ms": 1795973896476,
+                     *         "updated_at_ms": 1795973898514,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10405,9 +10405,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "f70ab8678b42a78bff3c"
+                     *         "etag": "55772e27008eae7805ac"
                      *       },
-                     *       "change_id": "chg_1m8ks6s1wxcw87q2"
+                     *       "change_id": "chg_1m8m65r8k290b7dt"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10464,7 +10464,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6rqx1wy7mz5
+                 * @example mem_1m8m65qx48w3pzr6
                  */
                 id: string;
             };
@@ -10481,7 +10481,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8ks6rqx1wy7mz5",
+                     *         "id": "mem_1m8m65qx48w3pzr6",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10498,13 +10498,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795960300264,
+                     *           "valid_from_ms": 1795973898143,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795960300285,
-                     *         "updated_at_ms": 1795960300756,
+                     *         "created_at_ms": 1795973898148,
+                     *         "updated_at_ms": 1795973898916,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10550,9 +10550,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "b6121f4f86c51c28c7a9"
+                     *         "etag": "aa446141f00a477899ec"
                      *       },
-                     *       "change_id": "chg_1m8ks6s8wscbxmt2"
+                     *       "change_id": "chg_1m8m65s6awa9vkp9"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10596,7 +10596,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6qwc37gnt7w
+                 * @example mem_1m8m65p8whr5ejjq
                  */
                 id: string;
             };
@@ -10618,7 +10618,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8ks6qwc37gnt7w",
+                     *         "id": "mem_1m8m65p8whr5ejjq",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10635,13 +10635,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795960299381,
+                     *           "valid_from_ms": 1795973896456,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795960299404,
-                     *         "updated_at_ms": 1795960300584,
+                     *         "created_at_ms": 1795973896476,
+                     *         "updated_at_ms": 1795973898487,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10683,9 +10683,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "e3f1618c808da2154baa"
+                     *         "etag": "d7f34a397a5088a4835e"
                      *       },
-                     *       "change_id": "chg_1m8ks6s1ekn5c9yy"
+                     *       "change_id": "chg_1m8m65r7xh5kxz80"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10733,7 +10733,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6s2ccp0gaxd
+                 * @example mem_1m8m65r8wtqa9agv
                  */
                 id: string;
             };
@@ -10760,7 +10760,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8ks6s36sbyjbtr",
+                     *             "id": "mem_1m8m65rc4thahg7v",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10777,13 +10777,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960300646,
+                     *               "valid_from_ms": 1795973898628,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960300646,
-                     *             "updated_at_ms": 1795960300646,
+                     *             "created_at_ms": 1795973898628,
+                     *             "updated_at_ms": 1795973898628,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10827,15 +10827,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "ed22aecd32dd5d1e",
-                     *             "etag": "2566e90d1042fd09d2f2"
+                     *             "etag": "1d68fcbbaf958131349a"
                      *           },
-                     *           "old_id": "mem_1m8ks6s2ccp0gaxd",
-                     *           "at_ms": 1795960300646,
+                     *           "old_id": "mem_1m8m65r8wtqa9agv",
+                     *           "at_ms": 1795973898628,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8ks6s3vrmnrtna"
+                     *       "change_id": "chg_1m8m65rdywdy3jtg"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10889,7 +10889,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6s5qg6p5s86
+                 * @example mem_1m8m65rhy1vz4wam
                  */
                 id: string;
             };
@@ -10913,10 +10913,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8ks6s5qg6p5s86 says the same, by review",
+                     *           "reason": "mem_1m8m65rhy1vz4wam says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8ks6rqx1wy7mz5",
+                     *             "id": "mem_1m8m65qx48w3pzr6",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10933,13 +10933,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960300264,
+                     *               "valid_from_ms": 1795973898143,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960300285,
-                     *             "updated_at_ms": 1795960300756,
+                     *             "created_at_ms": 1795973898148,
+                     *             "updated_at_ms": 1795973898916,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10985,15 +10985,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "b6121f4f86c51c28c7a9"
+                     *             "etag": "aa446141f00a477899ec"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8ks6rqx1wy7mz5 in review",
+                     *           "reason": "merged into mem_1m8m65qx48w3pzr6 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8ks6s5qg6p5s86",
+                     *             "id": "mem_1m8m65rhy1vz4wam",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11010,13 +11010,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960300725,
-                     *               "valid_to_ms": 1795960300757,
-                     *               "superseded_by": "mem_1m8ks6rqx1wy7mz5",
+                     *               "valid_from_ms": 1795973898812,
+                     *               "valid_to_ms": 1795973898916,
+                     *               "superseded_by": "mem_1m8m65qx48w3pzr6",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960300727,
-                     *             "updated_at_ms": 1795960300757,
+                     *             "created_at_ms": 1795973898814,
+                     *             "updated_at_ms": 1795973898916,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11060,11 +11060,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "80408d0b501c76e62c18"
+                     *             "etag": "ada9ebbf7d48414f8471"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8ks6s6njzrgvz8"
+                     *       "change_id": "chg_1m8m65rn5ewq04ga"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11112,7 +11112,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6qwc37gnt7w
+                 * @example mem_1m8m65p8whr5ejjq
                  */
                 id: string;
             };
@@ -11130,7 +11130,7 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8ks6qwc37gnt7w",
+                     *           "id": "mem_1m8m65p8whr5ejjq",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11147,13 +11147,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795960299381,
+                     *             "valid_from_ms": 1795973896456,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795960299404,
-                     *           "updated_at_ms": 1795960299404,
+                     *           "created_at_ms": 1795973896476,
+                     *           "updated_at_ms": 1795973896476,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11195,10 +11195,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "bad5a2e1e09233d8d7b8"
+                     *           "etag": "ef2d83bfdfcb7e67fff2"
                      *         },
                      *         {
-                     *           "id": "mem_1m8ks6qwc37gnt7w",
+                     *           "id": "mem_1m8m65p8whr5ejjq",
                      *           "kind": "fact",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11215,13 +11215,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795960299381,
+                     *             "valid_from_ms": 1795973896456,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795960299404,
-                     *           "updated_at_ms": 1795960300584,
+                     *           "created_at_ms": 1795973896476,
+                     *           "updated_at_ms": 1795973898487,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11263,7 +11263,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "bd0c11895683366d",
-                     *           "etag": "e3f1618c808da2154baa"
+                     *           "etag": "d7f34a397a5088a4835e"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11301,7 +11301,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6s2ccp0gaxd
+                 * @example mem_1m8m65r8wtqa9agv
                  */
                 id: string;
             };
@@ -11319,15 +11319,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8ks6s36sbyjbtr",
-                     *           "target_id": "mem_1m8ks6s2ccp0gaxd",
+                     *           "source_id": "mem_1m8m65rc4thahg7v",
+                     *           "target_id": "mem_1m8m65r8wtqa9agv",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8ks6s36sbyjbtr",
+                     *           "id": "mem_1m8m65rc4thahg7v",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11344,13 +11344,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795960300646,
+                     *             "valid_from_ms": 1795973898628,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795960300646,
-                     *           "updated_at_ms": 1795960300646,
+                     *           "created_at_ms": 1795973898628,
+                     *           "updated_at_ms": 1795973898628,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11394,7 +11394,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "2566e90d1042fd09d2f2"
+                     *           "etag": "1d68fcbbaf958131349a"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11432,7 +11432,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6qwc37gnt7w
+                 * @example mem_1m8m65p8whr5ejjq
                  */
                 id: string;
             };
@@ -11451,22 +11451,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795960301892,
+                     *           "at_ms": 1795973902769,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795960301199,
+                     *           "at_ms": 1795973900874,
                      *           "used": null
                      *         }
                      *       ],
@@ -11500,7 +11500,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6qwc37gnt7w
+                 * @example mem_1m8m65p8whr5ejjq
                  */
                 id: string;
             };
@@ -11587,24 +11587,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8ks6s36sbyjbtr",
+                     *             "id": "mem_1m8m65rc4thahg7v",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795960300646
+                     *             "created_at_ms": 1795973898628
                      *           },
                      *           {
-                     *             "id": "mem_1m8ks6rqx1wy7mz5",
+                     *             "id": "mem_1m8m65qx48w3pzr6",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795960300285
+                     *             "created_at_ms": 1795973898148
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11677,12 +11677,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8ks6s8wscbxmt2",
-                     *           "at_ms": 1795960300828,
+                     *           "change_id": "chg_1m8m65s6awa9vkp9",
+                     *           "at_ms": 1795973899466,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8ks6rqx1wy7mz5",
+                     *             "id": "mem_1m8m65qx48w3pzr6",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11699,13 +11699,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960300264,
-                     *               "valid_to_ms": 1795960300826,
+                     *               "valid_from_ms": 1795973898143,
+                     *               "valid_to_ms": 1795973899405,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960300285,
-                     *             "updated_at_ms": 1795960300828,
+                     *             "created_at_ms": 1795973898148,
+                     *             "updated_at_ms": 1795973899466,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11751,10 +11751,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "05630c4f32658a510b9e"
+                     *             "etag": "30c72f19a2250682ac50"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8ks6rqx1wy7mz5",
+                     *             "id": "mem_1m8m65qx48w3pzr6",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11771,13 +11771,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960300264,
+                     *               "valid_from_ms": 1795973898143,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960300285,
-                     *             "updated_at_ms": 1795960300756,
+                     *             "created_at_ms": 1795973898148,
+                     *             "updated_at_ms": 1795973898916,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11823,16 +11823,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "b6121f4f86c51c28c7a9"
+                     *             "etag": "aa446141f00a477899ec"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8ks6s6njzrgvz8",
-                     *           "at_ms": 1795960300757,
-                     *           "reason": "merged into mem_1m8ks6rqx1wy7mz5 in review",
+                     *           "change_id": "chg_1m8m65rn5ewq04ga",
+                     *           "at_ms": 1795973898917,
+                     *           "reason": "merged into mem_1m8m65qx48w3pzr6 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8ks6s5qg6p5s86",
+                     *             "id": "mem_1m8m65rhy1vz4wam",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11849,13 +11849,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960300725,
-                     *               "valid_to_ms": 1795960300757,
-                     *               "superseded_by": "mem_1m8ks6rqx1wy7mz5",
+                     *               "valid_from_ms": 1795973898812,
+                     *               "valid_to_ms": 1795973898916,
+                     *               "superseded_by": "mem_1m8m65qx48w3pzr6",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960300727,
-                     *             "updated_at_ms": 1795960300757,
+                     *             "created_at_ms": 1795973898814,
+                     *             "updated_at_ms": 1795973898916,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11899,10 +11899,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "80408d0b501c76e62c18"
+                     *             "etag": "ada9ebbf7d48414f8471"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8ks6s5qg6p5s86",
+                     *             "id": "mem_1m8m65rhy1vz4wam",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11919,13 +11919,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960300725,
+                     *               "valid_from_ms": 1795973898812,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960300727,
-                     *             "updated_at_ms": 1795960300727,
+                     *             "created_at_ms": 1795973898814,
+                     *             "updated_at_ms": 1795973898814,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11969,11 +11969,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "e86c5bd0a027ce19a9cd"
+                     *             "etag": "70ec29ba9257c717269f"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsIjY0MGRmN2NkMTA2NThkZGQ3N2JmNmY4MyJd"
+                     *       "next_cursor": "WzAsIjlkYzg1YmE5ZWU0ZDIxOWNmNjc0YTgxYiJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -12019,7 +12019,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8ks6sd9py53e1n",
+                     *           "id": "mem_1m8m65t7v2gz7903",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -12098,7 +12098,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8ks6rqx1wy7mz5",
+                     *             "id": "mem_1m8m65qx48w3pzr6",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12115,13 +12115,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960300264,
+                     *               "valid_from_ms": 1795973898143,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960300285,
-                     *             "updated_at_ms": 1795960300869,
+                     *             "created_at_ms": 1795973898148,
+                     *             "updated_at_ms": 1795973900375,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12167,11 +12167,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "5df8a89490a3f4b2d1f4"
+                     *             "etag": "07a3ff1ee9b3ed47150e"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8ks6sa5n1r4x8h"
+                     *       "change_id": "chg_1m8m65t2r7bxdh97"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12262,7 +12262,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8ks6tzgz8kdtrq",
+                     *             "id": "mem_1m8m65xpezmwncnb",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12284,8 +12284,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960302576,
-                     *             "updated_at_ms": 1795960302576,
+                     *             "created_at_ms": 1795973904078,
+                     *             "updated_at_ms": 1795973904078,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12329,7 +12329,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "42f99d8ce66477dc8e2f"
+                     *             "etag": "8a2b284b0ebc84a3b19a"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12338,7 +12338,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8ks6txp95zmxst",
+                     *             "id": "mem_1m8m65xkkc7j93fm",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12360,8 +12360,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960302518,
-                     *             "updated_at_ms": 1795960302518,
+                     *             "created_at_ms": 1795973903987,
+                     *             "updated_at_ms": 1795973903987,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12405,7 +12405,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "252e5382eeb7aac7e00f"
+                     *             "etag": "874fbbb942f633cadb6e"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12483,7 +12483,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "decided": 1,
-                     *       "change_id": "chg_1m8ks6v1vtxsfyhp"
+                     *       "change_id": "chg_1m8m65xx9xn166jf"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -12534,7 +12534,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8ks6tzgz8kdtrq
+                 * @example mem_1m8m65xpezmwncnb
                  */
                 id: string;
             };
@@ -12560,7 +12560,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8ks6tzgz8kdtrq",
+                     *             "id": "mem_1m8m65xpezmwncnb",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12582,8 +12582,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960302576,
-                     *             "updated_at_ms": 1795960302636,
+                     *             "created_at_ms": 1795973904078,
+                     *             "updated_at_ms": 1795973904245,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12627,11 +12627,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "d17c357a09ad89e1154d"
+                     *             "etag": "01020265f46846de66db"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8ks6v1dt15czng"
+                     *       "change_id": "chg_1m8m65xvn5maptyc"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12695,7 +12695,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795960299381,
+                     *             "first_seen_ms": 1795973896456,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12745,7 +12745,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-5e0b8bffcc",
+                     *         "id": "second-clone-f1addc5afc",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12764,7 +12764,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795960299381,
+                     *             "first_seen_ms": 1795973896456,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12816,7 +12816,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795960299381,
+                     *         "first_seen_ms": 1795973896456,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12874,7 +12874,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-5e0b8bffcc",
+                     *         "id": "second-clone-f1addc5afc",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12893,7 +12893,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/home/ana/second-clone",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795960299381,
+                     *             "first_seen_ms": 1795973896456,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12961,7 +12961,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795960299381,
+                     *         "first_seen_ms": 1795973896456,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12974,12 +12974,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7gnt7w.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-r5ejjq.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13024,7 +13024,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795960299381,
+                     *         "first_seen_ms": 1795973896456,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13037,12 +13037,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7gnt7w.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-r5ejjq.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13099,7 +13099,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795960299381,
+                     *         "first_seen_ms": 1795973896456,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13112,7 +13112,7 @@ export interface operations {
                      *       "joined": false,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7gnt7w.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-r5ejjq.md",
                      *           "merged": true,
                      *           "kind": "preference",
                      *           "by": "Ana Ruiz",
@@ -13170,12 +13170,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-7gnt7w.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-r5ejjq.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-29",
-                     *         "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *         "memory_id": "mem_1m8m65p8whr5ejjq",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13234,7 +13234,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-7gnt7w.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-r5ejjq.md",
                      *         "merged": false,
                      *         "kind": "preference",
                      *         "by": "Ana Ruiz",
@@ -13453,7 +13453,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8ks6qwc37gnt7w"
+                     *             "mem_1m8m65p8whr5ejjq"
                      *           ]
                      *         }
                      *       ]
@@ -13646,7 +13646,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795960309095,
+                     *           "added_at_ms": 1795973918734,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13655,7 +13655,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795960309532,
+                     *           "added_at_ms": 1795973920344,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13718,11 +13718,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795960309532,
+                     *           "added_at_ms": 1795973920344,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-60m98mxh",
+                     *         "code": "bo-mx22dgg9",
                      *         "token": ""
                      *       }
                      *     }
@@ -13786,7 +13786,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795960309095,
+                     *           "added_at_ms": 1795973918734,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -14007,12 +14007,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795960309717,
+                     *           "added_at_ms": 1795973921490,
                      *           "joined": true,
-                     *           "until_ms": 1798552309717
+                     *           "until_ms": 1798565921490
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.A7nRt3QM0znT-IlUp_dC4qjHRp62WLtfclBWATUarLM"
+                     *         "token": "acme/ci.cqTvIBs_vP9MuHNY0xDeb2mik8DfOb9rsb-vtEP9r1U"
                      *       }
                      *     }
                      */
@@ -14081,19 +14081,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795960312173,
+                     *           "at_ms": 1795973927544,
                      *           "principal": "ana",
-                     *           "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
+                     *           "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
                      *           "action": "unshared",
-                     *           "subject": "mem_cf095dybwkqmaysg"
+                     *           "subject": "mem_tg3hxm9sg7py6kp4"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795960311634,
+                     *           "at_ms": 1795973926262,
                      *           "principal": "bo",
-                     *           "device": "e97e3d6f23c9316667a9bf2b88f19c9d10f9bc928db843ff9a971b8b89bf0d97",
+                     *           "device": "d518d4eebdb7d1411e0ed1885019973536448e119b16c67c459cd448c3d87280",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8ks7224pw0tae8"
+                     *           "subject": "req_1m8m66f7v7e8czed"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14175,7 +14175,7 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_cf095dybwkqmaysg",
+                     *               "id": "mem_tg3hxm9sg7py6kp4",
                      *               "statement": {
                      *                 "content": "Run `make lint` before every commit",
                      *                 "kind": "preference",
@@ -14186,7 +14186,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795960299381
+                     *                 "said_at_ms": 1795973896456
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14199,11 +14199,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8ks7224pw0tae8",
+                     *             "id": "req_1m8m66f7v7e8czed",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795960309828,
+                     *             "created_at_ms": 1795973922043,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14212,7 +14212,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_cf095dybwkqmaysg"
+                     *             "memory_id": "mem_tg3hxm9sg7py6kp4"
                      *           }
                      *         ]
                      *       }
@@ -14268,11 +14268,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8ks7224pw0tae8",
+                     *           "id": "req_1m8m66f7v7e8czed",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795960309828,
+                     *           "created_at_ms": 1795973922043,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -14284,7 +14284,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795960299381
+                     *             "said_at_ms": 1795973896456
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14348,11 +14348,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8ks7224pw0tae8",
+                     *         "id": "req_1m8m66f7v7e8czed",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795960309828,
+                     *         "created_at_ms": 1795973922043,
                      *         "state": "waiting",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
@@ -14364,7 +14364,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795960299381
+                     *           "said_at_ms": 1795973896456
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14430,11 +14430,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8ks7224pw0tae8",
+                     *         "id": "req_1m8m66f7v7e8czed",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795960309828,
+                     *         "created_at_ms": 1795973922043,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14443,7 +14443,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_cf095dybwkqmaysg"
+                     *         "memory_id": "mem_tg3hxm9sg7py6kp4"
                      *       }
                      *     }
                      */
@@ -14510,7 +14510,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_cf095dybwkqmaysg",
+                     *         "id": "mem_tg3hxm9sg7py6kp4",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
                      *           "kind": "preference",
@@ -14521,7 +14521,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795960299381
+                     *           "said_at_ms": 1795973896456
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14584,11 +14584,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
+                     *         "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795960307333,
+                     *         "synced_at_ms": 1795973915005,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14627,11 +14627,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
+                     *         "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795960307920,
+                     *         "synced_at_ms": 1795973915957,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14703,8 +14703,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
-                     *         "phrase": "m780w w0tr2 9r1q4 actry g2rtp qsxa3 87jx5 2f6nx"
+                     *         "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
+                     *         "phrase": "8df5f zj7xf dy0vr r1ppf q7b25 cfe0v d5gh5 4tgnz"
                      *       }
                      *     }
                      */
@@ -14908,7 +14908,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-rma2qe3c"
+                     *       "code": "ana-md5yz66r"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14958,19 +14958,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
+                     *           "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795960306479,
-                     *           "seen_at_ms": 1795960307858,
+                     *           "created_at_ms": 1795973913396,
+                     *           "seen_at_ms": 1795973915861,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "b51261711a7d50391c78a5e2fb7abaf1a7eb04979b5011e98268181a36ddab81",
+                     *           "device": "a7372fd940bf837eb8978403a11dc19687a188c443d4faaa15d0919c001edd20",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795960308396,
-                     *           "seen_at_ms": 1795960308857,
+                     *           "created_at_ms": 1795973916995,
+                     *           "seen_at_ms": 1795973917780,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -15021,20 +15021,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "a2949fdb8615f60907a7caad4d563f19ac6b61d073c38d37534bcc4cb17ca64d",
+                     *           "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795960306479,
-                     *           "seen_at_ms": 1795960313627,
+                     *           "created_at_ms": 1795973913396,
+                     *           "seen_at_ms": 1795973931256,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "b51261711a7d50391c78a5e2fb7abaf1a7eb04979b5011e98268181a36ddab81",
+                     *           "device": "a7372fd940bf837eb8978403a11dc19687a188c443d4faaa15d0919c001edd20",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795960308396,
-                     *           "seen_at_ms": 1795960308857,
-                     *           "revoked_at_ms": 1795960313838,
+                     *           "created_at_ms": 1795973916995,
+                     *           "seen_at_ms": 1795973917780,
+                     *           "revoked_at_ms": 1795973932060,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15096,20 +15096,20 @@ export interface operations {
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8ks6rqx1wy7mz5 f1efd5c10485 -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8m65qx48w3pzr6 f1efd5c10485 -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8ks6v3820d9z9z 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8ks6tzgz8kdtrq 92dd783c8297 -->
-                     *     - The billing port is 9090. <!-- mem_1m8ks6s36sbyjbtr ed22aecd32dd -->
+                     *     - Amounts are integer cents <!-- mem_1m8m65y1pqnbjf35 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8m65xpezmwncnb 92dd783c8297 -->
+                     *     - The billing port is 9090. <!-- mem_1m8m65rc4thahg7v ed22aecd32dd -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit <!-- mem_1m8ks6qwc37gnt7w c30b9ad7b69a -->
-                     *     - From now on always write tests first <!-- mem_1m8ks6v7d81rhf3y cae78799c76d -->
+                     *     - Run `make lint` before every commit <!-- mem_1m8m65p8whr5ejjq c30b9ad7b69a -->
+                     *     - From now on always write tests first <!-- mem_1m8m65yg4jkn517n cae78799c76d -->
                      *
-                     *     <!-- tacit entries: mem_1m8ks6rqx1wy7mz5 mem_1m8ks6v3820d9z9z mem_1m8ks6tzgz8kdtrq mem_1m8ks6s36sbyjbtr mem_1m8ks6qwc37gnt7w mem_1m8ks6v7d81rhf3y -->
+                     *     <!-- tacit entries: mem_1m8m65qx48w3pzr6 mem_1m8m65y1pqnbjf35 mem_1m8m65xpezmwncnb mem_1m8m65rc4thahg7v mem_1m8m65p8whr5ejjq mem_1m8m65yg4jkn517n -->
                      */
                     "text/plain": string;
                 };
@@ -15199,7 +15199,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8ks6tw5qq90304",
+                     *           "memory_id": "mem_1m8m65xh2qrhfp8b",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15373,7 +15373,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "memory_ids": [
-                     *           "mem_1m8ks6qwc37gnt7w"
+                     *           "mem_1m8m65p8whr5ejjq"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15381,7 +15381,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8ks6qwc37gnt7w",
+                     *           "id": "mem_1m8m65p8whr5ejjq",
                      *           "kind": "preference",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -15398,13 +15398,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795960299381,
+                     *             "valid_from_ms": 1795973896456,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795960299404,
-                     *           "updated_at_ms": 1795960300603,
+                     *           "created_at_ms": 1795973896476,
+                     *           "updated_at_ms": 1795973898514,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -15446,7 +15446,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "f70ab8678b42a78bff3c",
+                     *           "etag": "55772e27008eae7805ac",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 15,
                      *           "shortened": false,
@@ -15465,12 +15465,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8ks6t4cwb7qmnc",
+                     *         "id": "trc_1m8m65w5wrc8cw7a",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795960301706,
+                     *         "at_ms": 1795973902522,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15516,7 +15516,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.068,
+                     *             "took_ms": 0.069,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15535,7 +15535,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 1.732,
+                     *             "took_ms": 2.105,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15563,7 +15563,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *             "memory_id": "mem_1m8m65p8whr5ejjq",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -15584,7 +15584,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8ks6s36sbyjbtr",
+                     *             "memory_id": "mem_1m8m65rc4thahg7v",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15603,13 +15603,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8ks6qwc37gnt7w"
+                     *           "mem_1m8m65p8whr5ejjq"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 30.723,
+                     *         "took_ms": 24.271,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -15692,9 +15692,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8ks6qwc37gnt7w [preference] Run `make lint` before every commit. (user, 2026-11-29)",
+                     *       "text": "- mem_1m8m65p8whr5ejjq [preference] Run `make lint` before every commit. (user, 2026-11-29)",
                      *       "ids": [
-                     *         "mem_1m8ks6qwc37gnt7w"
+                     *         "mem_1m8m65p8whr5ejjq"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -15744,7 +15744,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8ks6qwc37gnt7w",
+                     *         "id": "mem_1m8m65p8whr5ejjq",
                      *         "kind": "preference",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -15761,13 +15761,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795960299381,
+                     *           "valid_from_ms": 1795973896456,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795960299404,
-                     *         "updated_at_ms": 1795960300603,
+                     *         "created_at_ms": 1795973896476,
+                     *         "updated_at_ms": 1795973898514,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -15809,7 +15809,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "f70ab8678b42a78bff3c"
+                     *         "etag": "55772e27008eae7805ac"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -15924,7 +15924,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [],
-                     *         "latency_ms": 14
+                     *         "latency_ms": 25
                      *       },
                      *       "failure": null
                      *     }
@@ -15990,8 +15990,8 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-29)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 85,
                      *         "memory_ids": [
-                     *           "mem_1m8ks6rqx1wy7mz5",
-                     *           "mem_1m8ks6s36sbyjbtr"
+                     *           "mem_1m8m65qx48w3pzr6",
+                     *           "mem_1m8m65rc4thahg7v"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -16059,16 +16059,16 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8ks6ta410kvye1",
+                     *           "id": "trc_1m8m65wdhsvfkkbw",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "on_demand",
-                     *           "at_ms": 1795960301892,
+                     *           "at_ms": 1795973902769,
                      *           "preset": "focused",
-                     *           "text": "memory_get mem_1m8ks6qwc37gnt7w",
+                     *           "text": "memory_get mem_1m8m65p8whr5ejjq",
                      *           "injected": [
-                     *             "mem_1m8ks6qwc37gnt7w"
+                     *             "mem_1m8m65p8whr5ejjq"
                      *           ],
                      *           "candidates": 1,
                      *           "silence": "",
@@ -16081,17 +16081,17 @@ export interface operations {
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8ks6smh970r49f",
+                     *           "id": "trc_1m8m65tk0jdz0g0t",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795960301199,
+                     *           "at_ms": 1795973900874,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8ks6rqx1wy7mz5",
-                     *             "mem_1m8ks6s36sbyjbtr"
+                     *             "mem_1m8m65qx48w3pzr6",
+                     *             "mem_1m8m65rc4thahg7v"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
@@ -16099,7 +16099,7 @@ export interface operations {
                      *           "shadow": false,
                      *           "tokens": 85,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 195.634,
+                     *           "took_ms": 376.973,
                      *           "threshold": 0,
                      *           "best_relevance": 0.7575333524469359
                      *         }
@@ -16157,12 +16157,12 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8ks6svkznss2v2",
+                     *           "id": "trc_1m8m65tx1z45gp6n",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795960301280,
+                     *           "at_ms": 1795973901072,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
@@ -16209,7 +16209,7 @@ export interface operations {
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.237,
+                     *               "took_ms": 0.459,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16228,7 +16228,7 @@ export interface operations {
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 147.369,
+                     *               "took_ms": 145.75,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16256,7 +16256,7 @@ export interface operations {
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *               "memory_id": "mem_1m8m65p8whr5ejjq",
                      *               "kind": "preference",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
@@ -16277,7 +16277,7 @@ export interface operations {
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8ks6rqx1wy7mz5",
+                     *               "memory_id": "mem_1m8m65qx48w3pzr6",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
@@ -16300,7 +16300,7 @@ export interface operations {
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 212.71,
+                     *           "took_ms": 706.1,
                      *           "project_id": "shop-73774d71f4",
                      *           "asked": {
                      *             "text": "Fix the rounding of discounts, then commit.",
@@ -16368,8 +16368,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8ks6t4cwb7qmnc
-                     *     data: {"id": "trc_1m8ks6t4cwb7qmnc", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8m65w5wrc8cw7a
+                     *     data: {"id": "trc_1m8m65w5wrc8cw7a", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16389,7 +16389,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8ks6t4cwb7qmnc
+                 * @example trc_1m8m65w5wrc8cw7a
                  */
                 id: string;
             };
@@ -16406,12 +16406,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8ks6t4cwb7qmnc",
+                     *         "id": "trc_1m8m65w5wrc8cw7a",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795960301706,
+                     *         "at_ms": 1795973902522,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -16457,7 +16457,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.068,
+                     *             "took_ms": 0.069,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16476,7 +16476,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 1.732,
+                     *             "took_ms": 2.105,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16504,7 +16504,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *             "memory_id": "mem_1m8m65p8whr5ejjq",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -16525,7 +16525,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8ks6s36sbyjbtr",
+                     *             "memory_id": "mem_1m8m65rc4thahg7v",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -16544,13 +16544,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8ks6qwc37gnt7w"
+                     *           "mem_1m8m65p8whr5ejjq"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
                      *         "tokens": 47,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 30.723,
+                     *         "took_ms": 24.271,
                      *         "project_id": "shop-73774d71f4",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -16621,7 +16621,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8ks6t4cwb7qmnc
+                 * @example trc_1m8m65w5wrc8cw7a
                  */
                 id: string;
             };
@@ -16638,19 +16638,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "replayed": {
-                     *         "trace_id": "trc_1m8ks6t4cwb7qmnc",
+                     *         "trace_id": "trc_1m8m65w5wrc8cw7a",
                      *         "surface": "prompt",
-                     *         "at_ms": 1795960301706,
+                     *         "at_ms": 1795973902522,
                      *         "text": "commit the fix",
                      *         "threshold": 0.4,
                      *         "was": 0.25,
                      *         "before": [
-                     *           "mem_1m8ks6qwc37gnt7w"
+                     *           "mem_1m8m65p8whr5ejjq"
                      *         ],
                      *         "after": [],
                      *         "added": [],
                      *         "gone": [
-                     *           "mem_1m8ks6qwc37gnt7w"
+                     *           "mem_1m8m65p8whr5ejjq"
                      *         ],
                      *         "unsure": [],
                      *         "shadow": false
@@ -16684,7 +16684,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8ks6t4cwb7qmnc
+                 * @example trc_1m8m65w5wrc8cw7a
                  */
                 id: string;
             };
@@ -16706,15 +16706,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8ks6t4cwb7qmnc",
-                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *           "trace_id": "trc_1m8m65w5wrc8cw7a",
+                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795960301706,
-                     *           "at_ms": 1795960302299
+                     *           "trace_at_ms": 1795973902522,
+                     *           "at_ms": 1795973903452
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16768,15 +16768,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8ks6t4cwb7qmnc",
-                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *           "trace_id": "trc_1m8m65w5wrc8cw7a",
+                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795960301706,
-                     *           "at_ms": 1795960302331
+                     *           "trace_at_ms": 1795973902522,
+                     *           "at_ms": 1795973903506
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16927,9 +16927,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795960300967,
-                     *         "updated_at_ms": 1795960300967,
-                     *         "memory_id": "mem_1m8ks6sd9py53e1n",
+                     *         "created_at_ms": 1795973900536,
+                     *         "updated_at_ms": 1795973900536,
+                     *         "memory_id": "mem_1m8m65t7v2gz7903",
                      *         "score": null
                      *       }
                      *     }
@@ -16975,9 +16975,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795960300967,
-                     *         "updated_at_ms": 1795960300967,
-                     *         "memory_id": "mem_1m8ks6sd9py53e1n",
+                     *         "created_at_ms": 1795973900536,
+                     *         "updated_at_ms": 1795973900536,
+                     *         "memory_id": "mem_1m8m65t7v2gz7903",
                      *         "score": null
                      *       }
                      *     }
@@ -17075,9 +17075,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795960300967,
-                     *           "updated_at_ms": 1795960300967,
-                     *           "memory_id": "mem_1m8ks6sd9py53e1n",
+                     *           "created_at_ms": 1795973900536,
+                     *           "updated_at_ms": 1795973900536,
+                     *           "memory_id": "mem_1m8m65t7v2gz7903",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -17183,8 +17183,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795960301898,
-                     *           "last_signal_at_ms": 1795960301898,
+                     *           "started_at_ms": 1795973902778,
+                     *           "last_signal_at_ms": 1795973902778,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17203,8 +17203,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795960301070,
-                     *           "last_signal_at_ms": 1795960301545,
+                     *           "started_at_ms": 1795973900665,
+                     *           "last_signal_at_ms": 1795973902309,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17267,8 +17267,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795960301070,
-                     *           "last_signal_at_ms": 1795960301545,
+                     *           "started_at_ms": 1795973900665,
+                     *           "last_signal_at_ms": 1795973902309,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17279,20 +17279,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795960301199,
+                     *             "at_ms": 1795973900874,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8ks6smh970r49f",
+                     *                 "id": "trc_1m8m65tk0jdz0g0t",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795960301199,
+                     *                 "at_ms": 1795973900874,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8ks6rqx1wy7mz5",
-                     *                   "mem_1m8ks6s36sbyjbtr"
+                     *                   "mem_1m8m65qx48w3pzr6",
+                     *                   "mem_1m8m65rc4thahg7v"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -17300,7 +17300,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 85,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 195.634,
+                     *                 "took_ms": 376.973,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.7575333524469359
                      *               }
@@ -17308,22 +17308,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8ks6s36sbyjbtr",
+                     *                 "memory_id": "mem_1m8m65rc4thahg7v",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795960301199,
+                     *                 "at_ms": 1795973900874,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8ks6rqx1wy7mz5",
+                     *                 "memory_id": "mem_1m8m65qx48w3pzr6",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795960301199,
+                     *                 "at_ms": 1795973900874,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17331,15 +17331,15 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795960301280,
+                     *             "at_ms": 1795973901072,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8ks6svkznss2v2",
+                     *                 "id": "trc_1m8m65tx1z45gp6n",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795960301280,
+                     *                 "at_ms": 1795973901072,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
@@ -17349,17 +17349,17 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 212.71,
+                     *                 "took_ms": 706.1,
                      *                 "threshold": 0.25,
                      *                 "best_relevance": 0.1576
                      *               },
                      *               {
-                     *                 "id": "trc_1m8ks6syn1kz911a",
+                     *                 "id": "trc_1m8m65vsbtr0mekz",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795960301494,
+                     *                 "at_ms": 1795973901793,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -17369,7 +17369,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 49.86,
+                     *                 "took_ms": 515.174,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -17377,12 +17377,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *                 "memory_id": "mem_1m8m65p8whr5ejjq",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795960301892,
+                     *                 "at_ms": 1795973902769,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17512,7 +17512,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8ks6v7d81rhf3y",
+                     *               "id": "mem_1m8m65yg4jkn517n",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -17534,8 +17534,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795960302829,
-                     *               "updated_at_ms": 1795960302829,
+                     *               "created_at_ms": 1795973904900,
+                     *               "updated_at_ms": 1795973904900,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -17576,7 +17576,7 @@ export interface operations {
                      *               "branch": null,
                      *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "17dd0506479fc3a79d36"
+                     *               "etag": "d32309bcbb2e6e58171d"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17721,22 +17721,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795960301892,
+                     *           "at_ms": 1795973902769,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8ks6qwc37gnt7w",
+                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 15,
-                     *           "at_ms": 1795960301199,
+                     *           "at_ms": 1795973900874,
                      *           "used": null
                      *         }
                      *       ],
@@ -17795,10 +17795,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8ks6qwc37gnt7w",
+                     *           "reason": "says the same as mem_1m8m65p8whr5ejjq",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8ks6qwc37gnt7w",
+                     *             "id": "mem_1m8m65p8whr5ejjq",
                      *             "kind": "preference",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
@@ -17815,13 +17815,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960299381,
+                     *               "valid_from_ms": 1795973896456,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960299404,
-                     *             "updated_at_ms": 1795960302689,
+                     *             "created_at_ms": 1795973896476,
+                     *             "updated_at_ms": 1795973904409,
                      *             "importance": 0.9,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17865,7 +17865,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "e942e557d673e8bf98c4"
+                     *             "etag": "17ffd56d0716d497ce57"
                      *           }
                      *         },
                      *         {
@@ -17873,7 +17873,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8ks6v3820d9z9z",
+                     *             "id": "mem_1m8m65y1pqnbjf35",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17890,13 +17890,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795960302665,
+                     *               "valid_from_ms": 1795973904336,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795960302696,
-                     *             "updated_at_ms": 1795960302696,
+                     *             "created_at_ms": 1795973904438,
+                     *             "updated_at_ms": 1795973904438,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17940,7 +17940,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "7dcb24232e354b227874"
+                     *             "etag": "531d7782daa4fc0ed510"
                      *           }
                      *         }
                      *       ]
@@ -18008,8 +18008,8 @@ export interface operations {
                      *         {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 512,
-                     *           "modified_ms": 1795960302772,
+                     *           "size_bytes": 510,
+                     *           "modified_ms": 1795973904625,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -18867,6 +18867,7 @@ export interface operations {
                      *             ],
                      *             "candidates_per_space": 32,
                      *             "max_items": 8,
+                     *             "whole_start": 2,
                      *             "kinds": [],
                      *             "reinject_after": 0,
                      *             "history_blocks": null,
@@ -18874,7 +18875,6 @@ export interface operations {
                      *             "nudge": "auto",
                      *             "subagents": {},
                      *             "blocking": false,
-                     *             "opt_out_token": "#notacit",
                      *             "deadline_ms": 400,
                      *             "budgets": {
                      *               "start": 2000,
@@ -18891,7 +18891,6 @@ export interface operations {
                      *               "prompt": 0.5,
                      *               "action": 0.5,
                      *               "failure": 0.4,
-                     *               "compaction": 0,
                      *               "subagent": 0.45,
                      *               "on_demand": 0.28
                      *             },
@@ -18986,9 +18985,7 @@ export interface operations {
                      *               "model": "",
                      *               "endpoint": "",
                      *               "api_key_env": "",
-                     *               "tokens_per_day": 300000,
-                     *               "most_output_tokens": 600,
-                     *               "timeout_ms": 60000
+                     *               "tokens_per_day": 300000
                      *             },
                      *             "judge": {
                      *               "provider": "off",
@@ -18996,7 +18993,6 @@ export interface operations {
                      *               "endpoint": "",
                      *               "api_key_env": "",
                      *               "tokens_per_day": 300000,
-                     *               "most_output_tokens": 600,
                      *               "deadline_ms": 1500,
                      *               "sure": 0.42,
                      *               "least": 0.3
@@ -19059,6 +19055,7 @@ export interface operations {
                      *           ],
                      *           "candidates_per_space": 32,
                      *           "max_items": 8,
+                     *           "whole_start": 2,
                      *           "kinds": [],
                      *           "reinject_after": 0,
                      *           "history_blocks": null,
@@ -19066,7 +19063,6 @@ export interface operations {
                      *           "nudge": "auto",
                      *           "subagents": {},
                      *           "blocking": false,
-                     *           "opt_out_token": "#notacit",
                      *           "deadline_ms": 400,
                      *           "budgets": {
                      *             "start": 2000,
@@ -19083,7 +19079,6 @@ export interface operations {
                      *             "prompt": 0.5,
                      *             "action": 0.5,
                      *             "failure": 0.4,
-                     *             "compaction": 0,
                      *             "subagent": 0.45,
                      *             "on_demand": 0.28
                      *           },
@@ -19178,9 +19173,7 @@ export interface operations {
                      *             "model": "",
                      *             "endpoint": "",
                      *             "api_key_env": "",
-                     *             "tokens_per_day": 300000,
-                     *             "most_output_tokens": 600,
-                     *             "timeout_ms": 60000
+                     *             "tokens_per_day": 300000
                      *           },
                      *           "judge": {
                      *             "provider": "off",
@@ -19188,7 +19181,6 @@ export interface operations {
                      *             "endpoint": "",
                      *             "api_key_env": "",
                      *             "tokens_per_day": 300000,
-                     *             "most_output_tokens": 600,
                      *             "deadline_ms": 1500,
                      *             "sure": 0.42,
                      *             "least": 0.3
@@ -19257,6 +19249,7 @@ export interface operations {
                      *           ],
                      *           "candidates_per_space": 32,
                      *           "max_items": 8,
+                     *           "whole_start": 2,
                      *           "kinds": [],
                      *           "reinject_after": 0,
                      *           "history_blocks": null,
@@ -19264,7 +19257,6 @@ export interface operations {
                      *           "nudge": "auto",
                      *           "subagents": {},
                      *           "blocking": false,
-                     *           "opt_out_token": "#notacit",
                      *           "deadline_ms": 400,
                      *           "budgets": {
                      *             "start": 2000,
@@ -19281,7 +19273,6 @@ export interface operations {
                      *             "prompt": 0.5,
                      *             "action": 0.5,
                      *             "failure": 0.4,
-                     *             "compaction": 0,
                      *             "subagent": 0.45,
                      *             "on_demand": 0.28
                      *           },
@@ -19376,9 +19367,7 @@ export interface operations {
                      *             "model": "",
                      *             "endpoint": "",
                      *             "api_key_env": "",
-                     *             "tokens_per_day": 300000,
-                     *             "most_output_tokens": 600,
-                     *             "timeout_ms": 60000
+                     *             "tokens_per_day": 300000
                      *           },
                      *           "judge": {
                      *             "provider": "off",
@@ -19386,7 +19375,6 @@ export interface operations {
                      *             "endpoint": "",
                      *             "api_key_env": "",
                      *             "tokens_per_day": 300000,
-                     *             "most_output_tokens": 600,
                      *             "deadline_ms": 1500,
                      *             "sure": 0.42,
                      *             "least": 0.3
@@ -19442,7 +19430,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2492608,
+                     *         "size_bytes": 2525568,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -19524,7 +19512,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2492608,
+                     *         "size_bytes": 2525568,
                      *         "schema_version": 1
                      *       },
                      *       "counters": {}
@@ -19703,7 +19691,7 @@ export interface operations {
                      * @example {
                      *       "series": {
                      *         "since_ms": 1793318400000,
-                     *         "until_ms": 1795960305112,
+                     *         "until_ms": 1795973910702,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
@@ -19737,9 +19725,9 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 49.86,
-                     *             "p95_ms": 49.86,
-                     *             "p99_ms": 49.86
+                     *             "p50_ms": 515.174,
+                     *             "p95_ms": 515.174,
+                     *             "p99_ms": 515.174
                      *           },
                      *           {
                      *             "surface": "on_demand",
@@ -19781,7 +19769,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795960302550,
+                     *             "at_ms": 1795973904028,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19789,7 +19777,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795960302591,
+                     *             "at_ms": 1795973904101,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19874,9 +19862,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "rows": {
-                     *         "sessions": 1
-                     *       },
+                     *       "rows": {},
                      *       "files": {},
                      *       "left": [],
                      *       "dry_run": true
@@ -19966,7 +19952,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 372736,
-                     *           "at_ms": 1795960314193
+                     *           "at_ms": 1795973932716
                      *         }
                      *       ]
                      *     }
@@ -20112,8 +20098,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795960305335,
-                     *           "ended_ms": 1795960305338,
+                     *           "began_ms": 1795973911319,
+                     *           "ended_ms": 1795973911335,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -20158,7 +20144,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795960305335,
+                     *         "began_ms": 1795973911319,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",

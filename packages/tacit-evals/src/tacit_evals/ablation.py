@@ -220,7 +220,7 @@ def main() -> None:
         "--cache", type=Path, metavar="DIR", help="keep the vectors of texts here for later runs"
     )
     options = parser.parse_args()
-    embedder: Embedder = make_embedder(EmbedderSettings(provider=options.embedder, cache_entries=100_000))
+    embedder: Embedder = make_embedder(EmbedderSettings(provider=options.embedder), cache_entries=100_000)
     cache = KeptVectors(embedder, options.cache) if options.cache else None
     outcomes = ablate(options.data, embedder=cache or embedder, settings=shipped_settings(), say=print)
     if cache is not None:

@@ -155,7 +155,7 @@ def evaluate(arguments: Sequence[str]) -> int:
         raise InvalidInput("--phrases is for the suite inject.")
     if options.moment and not (options.answers and options.suite == "inject"):
         raise InvalidInput("--moment is for the suite inject with --answers.")
-    embedder: Embedder = make_embedder(EmbedderSettings(provider=options.embedder, cache_entries=100_000))
+    embedder: Embedder = make_embedder(EmbedderSettings(provider=options.embedder), cache_entries=100_000)
     cache = KeptVectors(embedder, options.cache) if options.cache else None
     settings, preset = without_spaces(settings, options.without)
     run = Run(

@@ -93,7 +93,7 @@ def storing_cost(root: Path, *, stored: int = STORED, measured: int = MEASURED) 
     project = root / "said"
     project.mkdir()
     maker, scope = Generator(seed=1), project_scope(PROJECT)
-    plain = make_embedder(EmbedderSettings(cache_entries=0))
+    plain = make_embedder(EmbedderSettings(), cache_entries=0)
     stored_s = embedded_s = 0.0
     with closing(open_engine(root / "engine")) as engine:
         for number in range(stored + measured):

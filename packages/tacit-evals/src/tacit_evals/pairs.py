@@ -262,7 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     rows: list[Row] = json.loads((DATA / "pairs.json").read_text("utf-8"))
     rest: dict[str, list[str]] = json.loads((DATA / "stores.json").read_text("utf-8"))
-    embedder = make_embedder(EmbedderSettings(provider="minilm", cache_entries=100_000))
+    embedder = make_embedder(EmbedderSettings(provider="minilm"), cache_entries=100_000)
     answers = recorded(asked.answers)
     done = [judged(row, rest[row["project"]], embedder, answers) for row in rows]
     if asked.write:

@@ -235,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--variant", choices=[variant.name for variant in VARIANTS], action="append")
     parser.add_argument("--curve", action="store_true", help="estimate other budgets of the index")
     asked = parser.parse_args(arguments)
-    embedder = make_embedder(EmbedderSettings(provider="minilm", cache_entries=100_000))
+    embedder = make_embedder(EmbedderSettings(provider="minilm"), cache_entries=100_000)
     settings, answers = RecallSettings(), recorded(asked.answers)
     projects = [load_inject(folder) for folder in folders_of("inject", asked.data)]
     console = Console(width=150)

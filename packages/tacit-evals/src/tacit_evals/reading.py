@@ -41,7 +41,7 @@ def main() -> None:
     arguments = parser.parse_args()
     run = Run(
         data=arguments.data,
-        embedder=make_embedder(EmbedderSettings(cache_entries=100_000)),
+        embedder=make_embedder(EmbedderSettings(), cache_entries=100_000),
         say=lambda line: print(line, file=sys.stderr),
     )
     card = run_reading(run)

@@ -223,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
     options = parser.parse_args(arguments)
     one_thread_for_arrays()
-    embedder = make_embedder(EmbedderSettings(provider=options.embedder, cache_entries=100_000))
+    embedder = make_embedder(EmbedderSettings(provider=options.embedder), cache_entries=100_000)
     cache = KeptVectors(embedder, options.cache) if options.cache else None
     projects = [load_inject(folder) for folder in folders_of("inject", options.data)]
     rows = report(measure(projects, embedder=cache or embedder))

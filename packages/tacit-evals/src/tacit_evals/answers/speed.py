@@ -163,7 +163,7 @@ def measure(size: int, *, rounds: int, provider: str) -> list[Row]:
 
     The yardstick has an embedder of its own, so that neither finds the other's vector in a cache.
     """
-    theirs = make_embedder(EmbedderSettings.model_validate({"provider": provider, "cache_entries": 0}))
+    theirs = make_embedder(EmbedderSettings(provider=provider), cache_entries=0)
     with tempfile.TemporaryDirectory(prefix="tacit-answering-") as folder:
         home = Path(folder) / "home"
         home.mkdir(mode=0o700)

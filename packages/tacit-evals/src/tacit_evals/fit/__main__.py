@@ -155,7 +155,7 @@ def main() -> int:
 
 def fit_files(data: Sequence[Path], *, date: str) -> dict[str, bytes]:
     """The bytes of everything that is fitted on the folders, by its path below the package."""
-    embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
+    embedder = make_embedder(EmbedderSettings(), cache_entries=100_000)
     done = fit_with_lists(
         data,
         exclude_projects=(),

@@ -143,7 +143,7 @@ def main() -> int:
     parser.add_argument("--date", required=True, help="date for the file")
     parser.add_argument("--out", type=Path, default=PACKAGE, help="write below this folder")
     options = parser.parse_args()
-    run = Run(data=options.data, embedder=make_embedder(EmbedderSettings(cache_entries=100_000)))
+    run = Run(data=options.data, embedder=make_embedder(EmbedderSettings(), cache_entries=100_000))
     prompts: list[Asked] = []
     threshold = 0.0
     for folder in folders_of("inject", options.data):

@@ -134,8 +134,8 @@ def main() -> int:
     parser.add_argument("--model", default="", help="embedder.model")
     parser.add_argument("--out", type=Path, default=SHIPPED, help="the file that is written")
     arguments = parser.parse_args()
-    settings = EmbedderSettings(provider=arguments.provider, model=arguments.model, cache_entries=100_000)
-    embedder = make_embedder(settings)
+    settings = EmbedderSettings(provider=arguments.provider, model=arguments.model)
+    embedder = make_embedder(settings, cache_entries=100_000)
     projects = judged_projects(arguments.data, exclude_projects=())
     pairs = [cosines_of(project, embedder=embedder) for project in projects]
     artifact = unrelated_artifact(

@@ -183,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     one_thread_for_arrays()
-    embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
+    embedder = make_embedder(EmbedderSettings(), cache_entries=100_000)
     settings = shipped_settings()
     projects = [load_inject(folder) for folder in folders_of("inject", options.data)]
     static = [replay(project, embedder=embedder, settings=settings, arm="static") for project in projects]

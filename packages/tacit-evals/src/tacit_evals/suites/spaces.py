@@ -250,7 +250,7 @@ def main() -> None:
         "--cache", type=Path, metavar="DIR", help="keep the vectors of texts here for later runs"
     )
     options = parser.parse_args()
-    embedder: Embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
+    embedder: Embedder = make_embedder(EmbedderSettings(), cache_entries=100_000)
     cache = KeptVectors(embedder, options.cache) if options.cache else None
     table = {name: Alone() for name in SPACES}
     settings = preset_settings("multispace")

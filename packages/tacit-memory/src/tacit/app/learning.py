@@ -117,14 +117,13 @@ class Learning:
             case PromptSubmitted() if not signal.machine:
                 if project is not None and self._projects.branches.moved(project):
                     self._submit(lambda: self._look_at_branches(self._projects.register(project)))
-                if settings.capture.explicit:
-                    before = self._sessions.typed(signal.session)[-2:-1]
-                    self._submit(lambda: self._take_back(signal, "".join(before)), on=self._statements)
-                    self._submit(lambda: self._explicit(signal, handled), on=self._statements)
-            case MessageEnded(messages=said) if said and settings.capture.at_session_end:
+                before = self._sessions.typed(signal.session)[-2:-1]
+                self._submit(lambda: self._take_back(signal, "".join(before)), on=self._statements)
+                self._submit(lambda: self._explicit(signal, handled), on=self._statements)
+            case MessageEnded(messages=said) if said:
                 self._submit(lambda: self._log_capture(self.capture_said(signal, handled)))
                 self._submit(lambda: self._look_again(handled))
-            case MessageEnded() | SessionEnded() if settings.capture.at_session_end and not signal.agent_id:
+            case MessageEnded() | SessionEnded() if not signal.agent_id:
                 self._hand_over(signal, handled)
             case _:
                 pass

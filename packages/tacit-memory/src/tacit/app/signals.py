@@ -63,7 +63,7 @@ from tacit.presets.refresh.cadence import LowInformation, RefreshBlock
 from tacit.reading.errors import error_signature
 from tacit.reading.situation import read_situation
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.query import build_query, settings_for, surface_for
+from tacit.recall.query import OPT_OUT, build_query, settings_for, surface_for
 from tacit.recall.render import renderer
 from tacit.recall.stage import Context, Outcome, StageLog, Told
 from tacit.session import blocking, ledger
@@ -211,7 +211,7 @@ class SignalHandler:
         Only for a host that sends no signal after a compaction.
         """
         state = self._sessions.load(signal.session)
-        if state is None or signal.machine or settings.recall.opt_out_token in signal.text:
+        if state is None or signal.machine or OPT_OUT in signal.text:
             return False
         if not state.compacted:
             return bool(state.waiting)

@@ -271,7 +271,7 @@ class CapturePipeline:
             branch: the unmerged branch that it was said on.
         """
         settings = self._settings_of(scope, session)
-        if not (settings.enabled and settings.explicit):
+        if not settings.enabled:
             return ()
         words = clean_prompt(text)
         statements = find_explicit(words) if words else ()
@@ -317,8 +317,7 @@ class CapturePipeline:
                 relations=write.relations,
             )
 
-        settings = self._settings_of(UNIVERSAL, handover.session)
-        if not (settings.enabled and settings.at_session_end):
+        if not self._settings_of(UNIVERSAL, handover.session).enabled:
             self._store.finish_handover(handover.key)
             return (Skip(content="", reason=ChangeReason(cause=ChangeCause.CAPTURE_OFF)),)
         try:
@@ -371,8 +370,7 @@ class CapturePipeline:
 
         since = self._since_unwritten if wanted.write_up else self._since
         run = Backfill(since=since, unread=self._unread, capture=capture)
-        subagents = wanted.subagents or self._settings.subagents
-        return run.run(infos, options=replace(wanted, subagents=subagents), progress=progress)
+        return run.run(infos, options=wanted, progress=progress)
 
     def _since(self, source: TranscriptSource) -> Position:
         before = self._checkpoint(source)
@@ -475,9 +473,7 @@ class CapturePipeline:
     def _capture_source(
         self, source: TranscriptSource, write: Callable[[WriteBatch], None]
     ) -> tuple[Change, ...]:
-        key = SessionKey(host=source.host, session_id=source.session_id)
-        subagents = self._settings_of(UNIVERSAL, key).subagents
-        transcript = read_transcript(source, self._since(source), subagents=subagents)
+        transcript = read_transcript(source, self._since(source))
         if not source.ended:
             transcript = transcript.finished()
         # The rows from here on may be of a folder that the agent changed to.

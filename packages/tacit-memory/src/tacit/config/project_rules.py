@@ -15,6 +15,7 @@ from tacit.config.settings import LevelName, Notes
 Bound = Literal["lower", "higher", "turn_off", "turn_on", "subset", "more", "stricter"]
 
 _BUDGETS = ("start", "prompt", "action", "failure", "compaction", "subagent", "on_demand")
+_THRESHOLDS = tuple(name for name in _BUDGETS if name != "compaction")
 
 ALLOWED: Mapping[str, Bound] = {
     "recall.enabled": "turn_off",
@@ -33,12 +34,9 @@ ALLOWED: Mapping[str, Bound] = {
     "recall.anticipate.provider": "turn_off",
     "recall.judge.provider": "turn_off",
     **{f"recall.budgets.{surface}": "lower" for surface in _BUDGETS},
-    **{f"recall.thresholds.{surface}": "higher" for surface in _BUDGETS},
+    **{f"recall.thresholds.{surface}": "higher" for surface in _THRESHOLDS},
     "capture.enabled": "turn_off",
-    "capture.explicit": "turn_off",
     "capture.notes": "stricter",
-    "capture.at_session_end": "turn_off",
-    "capture.subagents": "turn_off",
     "capture.rule_files": "turn_off",
     "capture.project_files": "turn_off",
     "capture.branches": "turn_on",
@@ -46,12 +44,9 @@ ALLOWED: Mapping[str, Bound] = {
     "privacy.allow": "subset",
     "privacy.deny": "more",
     "privacy.emails": "turn_on",
-    "privacy.home_paths": "turn_on",
     "privacy.incognito": "turn_on",
     "retention.traces": "lower",
     "retention.trace_days": "lower",
-    "retention.memories": "lower",
-    "retention.pending_fix_days": "lower",
     "project.share_preferences": "turn_off",
     "project.link": "subset",
     "statusline": "turn_off",
@@ -65,7 +60,6 @@ _STRICTER: Mapping[str, tuple[str, ...]] = {
 """Values, the strictest last."""
 _ON: Mapping[str, object] = {
     "privacy.emails": "redact",
-    "privacy.home_paths": "shorten",
     "recall.anticipate.provider": "off",
     "recall.judge.provider": "off",
 }

@@ -52,7 +52,9 @@ AgentPolicy = Literal["full", "lean", "none"]
 class Thresholds(Section):
     """Least calibrated relevance (0-1) that a surface injects."""
 
-    start: float = Field(default=0.0, ge=0.0, le=1.0, description="when a session starts")
+    start: float = Field(
+        default=0.0, ge=0.0, le=1.0, description="when a session starts, and after a compaction"
+    )
     prompt: float = Field(
         default=0.5,
         ge=0.0,
@@ -61,13 +63,12 @@ class Thresholds(Section):
     )
     action: float = Field(default=0.5, ge=0.0, le=1.0, description="around a tool call")
     failure: float = Field(default=0.4, ge=0.0, le=1.0, description="after a tool failed")
-    compaction: float = Field(default=0.0, ge=0.0, le=1.0, description="after a compaction")
     subagent: float = Field(default=0.45, ge=0.0, le=1.0, description="when a subagent starts")
     on_demand: float = Field(default=0.28, ge=0.0, le=1.0, description="on demand")
 
     def of(self, surface: str) -> float:
-        """Least relevance that the surface of this name injects; 1 where it has no threshold."""
-        return float(getattr(self, surface, 1.0))
+        """Return the least relevance that the surface of this name injects; 1 where it has no threshold."""
+        return float(getattr(self, "start" if surface == "compaction" else surface, 1.0))
 
 
 class RerankerSettings(Section):
@@ -103,7 +104,6 @@ class WriterSettings(Section):
     tokens_per_session: int = Field(
         default=12_000, ge=3_000, le=200_000, description="most input tokens for one session on one day"
     )
-    most_output_tokens: int = Field(default=4000, ge=100, le=32_000, description="most tokens of one answer")
     quiet_minutes: float = Field(
         default=30.0,
         ge=0.0,
@@ -141,7 +141,6 @@ class _NamingModel(Section):
         description="name of the variable that holds the key; empty = the provider's usual one; unused by command lines",
     )
     tokens_per_day: int = Field(default=300_000, ge=0, description="most input tokens on one day")
-    most_output_tokens: int = Field(default=600, ge=100, le=32_000, description="most tokens of one answer")
 
     @field_validator("endpoint")
     @classmethod
@@ -152,13 +151,9 @@ class _NamingModel(Section):
 class AnticipateSettings(_NamingModel):
     """A language model of your own that names what the next steps will need, after each message of the agent. Nothing waits for it."""
 
-    timeout_ms: int = Field(
-        default=60_000, ge=10, le=600_000, description="milliseconds for one answer, including retries"
-    )
-
     def as_writer(self) -> WriterSettings:
-        """What it takes to ask this model."""
-        return _as_writer(self.provider, self, timeout_ms=self.timeout_ms)
+        """Return what it takes to ask this model."""
+        return _as_writer(self.provider, self, timeout_ms=60_000)
 
 
 class JudgeSettings(_NamingModel):
@@ -198,7 +193,6 @@ def _as_writer(provider: str, model: _NamingModel, *, timeout_ms: int) -> Writer
         api_key_env=model.api_key_env,
         timeout_ms=timeout_ms,
         tokens_per_day=model.tokens_per_day,
-        most_output_tokens=model.most_output_tokens,
     )
 
 
@@ -278,11 +272,6 @@ class RecallSettings(Section):
         default=False,
         description="refuse a tool call once if a rule of yours forbids it in its own words (`never push to main`) or is marked `blocking`, with the rule as the reason",
     )
-    opt_out_token: str = Field(
-        default="#notacit",
-        min_length=2,
-        description="token that turns injection off for the prompt that contains it",
-    )
     deadline_ms: int = Field(
         default=400,
         ge=10,
@@ -308,15 +297,10 @@ class CaptureSettings(Section):
     """The write path."""
 
     enabled: bool = Field(default=True, description="learn from sessions")
-    explicit: bool = Field(
-        default=True, description="capture 'remember that ...' and 'always ..., never ...' at once"
-    )
     notes: Notes = Field(
         default="on",
         description="what an agent notes with memory_add, memory_update, memory_forget and memory_feedback: on = it holds as far as SECURITY.md's table of trust says; review = it waits for `tacit review`; off = nothing is stored",
     )
-    at_session_end: bool = Field(default=True, description="learn from the transcript when a session ends")
-    subagents: bool = Field(default=False, description="also learn from subagent transcripts")
     rule_files: bool = Field(default=True, description="import and follow the project's rule files")
     project_files: bool = Field(
         default=True, description="also import and follow its README, decision records, manifests and commits"
@@ -364,24 +348,14 @@ class EmbedderSettings(Section):
         default=0, ge=0, le=65_536, description="vector length; 0 = known by the model's name"
     )
     api_key_env: str = Field(default="OPENAI_API_KEY", description="name of the variable that holds the key")
-    cache_entries: int = Field(default=1024, ge=0, description="vectors kept in memory")
-    cache_ttl_s: int = Field(default=3600, ge=0, description="seconds a vector is kept in memory")
-    timeout_ms: int = Field(default=5000, ge=10, description="milliseconds for one request to a server")
 
 
 class DaemonSettings(Section):
     """The background process, one per home."""
 
-    idle_minutes: float = Field(
-        default=30.0, gt=0.0, description="minutes without a request after which it exits"
-    )
-    threads: int = Field(default=4, ge=1, le=64, description="requests processed at once")
-    queue: int = Field(default=64, ge=1, le=10_000, description="requests that may wait; more are refused")
     http_port: int = Field(
         default=0, ge=0, le=65_535, description="loopback HTTP port; 0 = off unless requested"
     )
-    log_bytes: int = Field(default=2_000_000, ge=10_000, description="size at which the log is rotated")
-    log_files: int = Field(default=3, ge=1, le=100, description="rotated logs kept")
 
 
 ToolSet = Literal["lean", "full"]
@@ -405,9 +379,6 @@ class PrivacySettings(Section):
     emails: Literal["redact", "keep"] = Field(
         default="redact", description="whether e-mail addresses are removed"
     )
-    home_paths: Literal["shorten", "keep"] = Field(
-        default="shorten", description="whether the home folder is written as ~"
-    )
     incognito: bool = Field(default=False, description="inject as usual, store nothing")
 
     @field_validator("deny")
@@ -422,21 +393,10 @@ class PrivacySettings(Section):
 
 
 class RetentionSettings(Section):
-    """How long session records, and memories that nobody stated, are kept. Your statements are kept until you forget them."""
+    """How long session records are kept. Your statements are kept until you forget them."""
 
     traces: int = Field(default=2000, ge=0, description="most traces kept")
     trace_days: float = Field(default=30.0, gt=0.0, description="days a trace is kept")
-    memories: int = Field(
-        default=20_000, ge=0, description="most memories in one scope that nobody stated; 0 = no limit"
-    )
-    fade_half_lives: float = Field(
-        default=6.0,
-        ge=0.0,
-        description="half-lives of its kind after which a memory that nobody stated or used is deleted; 0 = never",
-    )
-    pending_fix_days: float = Field(
-        default=45.0, gt=0.0, description="days that an unresolved failure waits for its fix"
-    )
 
 
 class BackupSettings(Section):

@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.daemon.asgi import AsgiServer
 
+THREADS, QUEUE = 4, 64
+"""Requests that are processed at once, and further ones that may wait; more are refused."""
+IDLE_MINUTES = 30.0
+"""Without a request for so long it exits."""
+LOG_BYTES, LOG_FILES = 2_000_000, 3
+"""Size at which the log is rotated, and rotated logs that are kept."""
 GRACE_S = 8
 TICK_S = 1.0
 WRITE_UP_EVERY_S = 60.0
@@ -63,8 +69,7 @@ class DaemonProcess:
         self._home = home
         self._claim = claimed
         settings, warnings = _settings(home)
-        self._settings = settings
-        self._handler = start_log(home, max_bytes=settings.log_bytes, files=settings.log_files, debug=debug)
+        self._handler = start_log(home, max_bytes=LOG_BYTES, files=LOG_FILES, debug=debug)
         for warning in warnings:
             _LOG.warning("settings: %s", warning)
         self._http_port = http_port if http_port is not None else settings.http_port or None
@@ -85,7 +90,7 @@ class DaemonProcess:
         self._source = EngineSource(self._open, on_settled=self._settled, on_broken=self._broken)
         self._parts = DaemonParts(
             source=self._source,
-            pool=WorkerPool(threads=settings.threads, queue=settings.queue),
+            pool=WorkerPool(threads=THREADS, queue=QUEUE),
             home=str(home.root),
             counters=Counters(),
             stop=self.stop,
@@ -137,7 +142,7 @@ class DaemonProcess:
             self._claim.socket,
             transport=self._claim.transport,
             parts=self._parts,
-            threads=self._settings.threads,
+            threads=THREADS,
             hand_over=self._hand_over,
         )
         self._listener.start()
@@ -245,7 +250,7 @@ class DaemonProcess:
         if self._parts.pool.count or (engine is not None and engine.working()):
             self._worked_s = now  # whoever comes back to see how it ended has as long as after a question
         idle_s = min(self._parts.counters.idle_s, now - self._worked_s)
-        if idle_s > self._settings.idle_minutes * 60:
+        if idle_s > IDLE_MINUTES * 60:
             _LOG.info("idle; leaving")
             return True
         return False

@@ -93,7 +93,7 @@ class JsonClient:
             if tried == _MOST_TRIES or time.monotonic() + wait >= until:
                 raise ProviderError(
                     f"The model server {self._base} did not answer ({outcome.why}, {tried} tries).",
-                    hint=f"Check that it runs, or raise `{self._section}.timeout_ms`.",
+                    hint="Check that it runs, and that it is fast enough.",
                     reason=outcome.reason,
                 )
             self._sleep(wait)

@@ -124,6 +124,8 @@ def _line(text: str) -> str:
 
 # --- the request and its answer
 
+MOST_OUTPUT_TOKENS = 600
+"""Most tokens of one answer."""
 MOST_NAMED = 12
 MOST_READ = 200
 """So many entries of an answer are looked at."""
@@ -173,7 +175,6 @@ def make_request(
     *,
     prompt: str | None,
     prepare: Callable[[str], str],
-    most_output_tokens: int,
 ) -> WriterRequest:
     """The request for what is needed next.
 
@@ -182,7 +183,6 @@ def make_request(
         state: of the session, without secrets.
         prompt: the message that was just sent; None = it is not known yet.
         prepare: takes secrets out of a text.
-        most_output_tokens: limit for the answer.
     """
     before = state.recent_prompts
     if prompt is not None:
@@ -199,7 +199,7 @@ def make_request(
     return WriterRequest(
         system=PAUSE if prompt is None else PROMPT,
         user=f"{stable}Conversation:\n{json.dumps(conversation, ensure_ascii=False)}",
-        most_output_tokens=most_output_tokens,
+        most_output_tokens=MOST_OUTPUT_TOKENS,
         schema=SCHEMA,
         stable_chars=len(stable),
     )

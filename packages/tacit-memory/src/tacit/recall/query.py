@@ -41,6 +41,8 @@ from tacit.recall.stage import Outcome, Preset
 from tacit.session.holdout import held_out
 from tacit.text.tokens import count_words
 
+OPT_OUT = "#notacit"
+"""A prompt that contains it gets nothing."""
 LEAN_ITEMS = 2
 """Memories that a subagent gets with the policy `lean`."""
 
@@ -134,8 +136,8 @@ def _prompt(
         return _not_asked(NotAsked.MACHINE_PROMPT)
     if not signal.text.strip():
         return _not_asked(NotAsked.EMPTY_PROMPT)
-    if settings.opt_out_token in signal.text:
-        return SilenceReason(cause=SilenceCause.OPTED_OUT, detail=settings.opt_out_token)
+    if OPT_OUT in signal.text:
+        return SilenceReason(cause=SilenceCause.OPTED_OUT, detail=OPT_OUT)
     silence = preset.why_silent(signal, state, settings) if preset.why_silent is not None else None
     return silence or Surface.PROMPT
 

@@ -205,8 +205,8 @@ class Redactor:
         return Redaction(text=text, findings=findings)
 
     def _shortened(self, text: str) -> str:
-        """`text` with `~` for the home folders in it, where the settings want that."""
-        if self._settings.home_paths == "shorten" and any(mark in text for mark in _HOME_MARKS):
+        """Return `text` with `~` for the home folders in it."""
+        if any(mark in text for mark in _HOME_MARKS):
             return _HOME.sub("~", text)
         return text
 

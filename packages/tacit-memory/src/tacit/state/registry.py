@@ -230,7 +230,7 @@ PENDING: Final = NamedValue(
     retention=Retention.AGE,
     most=40,
 )
-"""Failures that wait for their fix, oldest first; `retention.pending_fix_days` ends them."""
+"""Failures that wait for their fix, oldest first; upkeep forgets them after `PENDING_FIX_DAYS`."""
 
 ITEM: Final = NamedValue(
     prefix="items/", keyed_by=ITEM_KEY, codec=ITEM_CODEC, at_purge=AtPurge.KEEP, words=True

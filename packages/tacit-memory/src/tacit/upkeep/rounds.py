@@ -19,6 +19,10 @@ from tacit.state.registry import forget_session
 from tacit.upkeep.decay import DecayCounts, is_stated, orphans, plan_decay
 
 DAY_MS = 86_400_000
+FADE_HALF_LIVES = 6.0
+"""Half-lives of its kind after which a memory that nobody stated or used is deleted."""
+MOST_MEMORIES = 20_000
+"""Most memories in one scope that nobody stated."""
 SESSION_DAYS = 90
 """A live session record that heard nothing for so long is forgotten; its traces follow their own limit."""
 _SESSIONS = 10_000
@@ -47,9 +51,14 @@ class Statistics:
 
 
 def run_upkeep_round(
-    store: MemoryStore, kinds: KindRegistry, settings: RetentionSettings, *, clock: Clock
+    store: MemoryStore,
+    kinds: KindRegistry,
+    *,
+    clock: Clock,
+    fade: float = FADE_HALF_LIVES,
+    most: int = MOST_MEMORIES,
 ) -> DecayCounts:
-    """Apply decay to every scope, each in one transaction.
+    """Apply decay to every scope, each in one transaction; see `plan_decay` for `fade` and `most`.
 
     Raises:
         StoreError: as the store; scopes before it stay tended.
@@ -58,9 +67,7 @@ def run_upkeep_round(
     for scope in sorted(store.scopes().scopes, key=str):
         visible = ScopeFilter.of(scope)
         memories = tuple(_all(store, MemoryFilter(), visible))
-        plan = plan_decay(
-            memories, kinds, now_ms=clock.now_ms(), fade=settings.fade_half_lives, most=settings.memories
-        )
+        plan = plan_decay(memories, kinds, now_ms=clock.now_ms(), fade=fade, most=most)
         if plan.changes:
             store.apply(plan.changes)
         done += plan.tended

@@ -17,6 +17,7 @@ from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
 from tacit.model.trace import AskedWith, DropCause, SilenceCause
 from tacit.model.why_not import RemedyKind
+from tacit.recall.query import OPT_OUT
 
 KEY = SessionKey(host="plain", session_id="s")
 CALL = AskedWith(tool="bash", command="pytest tests")
@@ -88,8 +89,7 @@ def test_a_muted_session_and_an_opted_out_prompt_ask_for_nothing(engine, place, 
     assert muted.absence.stage == "signal"
     assert muted.absence.silence.cause is SilenceCause.MUTED
     assert kinds(muted) == [[RemedyKind.UNMUTE, RemedyKind.NEW_SESSION]]
-    token = engine.settings.recall.opt_out_token
-    prompt = RecallAsked(cwd=str(place), text=f"run pytest {token}")
+    prompt = RecallAsked(cwd=str(place), text=f"run pytest {OPT_OUT}")
     out = engine.why_not(rule, prompt)
     assert out.absence.silence.cause is SilenceCause.OPTED_OUT
     assert all(steps[0] is RemedyKind.OPT_IN for steps in kinds(out))

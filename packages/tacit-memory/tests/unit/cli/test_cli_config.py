@@ -86,7 +86,7 @@ def test_explain_shows_the_levels_with_what_was_measured_at_them(tacit):
         (["recal.max_item", "5"], "`recall.max_items`"),
         (["recall.ambient.pinned_kinds", "tood"], "todo"),
         (["preset", "focussed"], "focused"),
-        (["daemon.threads", "3", "--agent", "plan"], "cannot be set for one agent"),
+        (["daemon.http_port", "3", "--agent", "plan"], "cannot be set for one agent"),
         (["preset", "typed", "--project-file"], "a project's file may not set it"),
         (["recall.max_items", "5", "--user", "--project"], "exclude each other"),
     ],
@@ -103,12 +103,12 @@ def test_values_of_every_shape(tacit):
     config(tacit, "set", "capture.kinds", "fact,decision")
     config(tacit, "set", "recall.enabled", "false")
     config(tacit, "set", "recall.history_blocks", "null")
-    config(tacit, "set", "recall.opt_out_token", "#off")
+    config(tacit, "set", "recall.tell_memory_add", "off")
     config(tacit, "set", "recall.typed.similarity", "{fact: 0.3}")
     found = {one["key"]: one["value"] for one in config(tacit, "diff")}
     assert found == {
         "recall.ambient.pinned_kinds": ["todo", "goal"], "recall.enabled": False, "capture.kinds": ["fact", "decision"],
-        "recall.opt_out_token": "#off", "recall.typed.similarity": {"fact": 0.3},
+        "recall.tell_memory_add": "off", "recall.typed.similarity": {"fact": 0.3},
     }  # fmt: skip
     taken = config(tacit, "reset", "recall.enabled")
     assert (taken["reset"], taken["value"], taken["layer"]) == (True, True, "default")

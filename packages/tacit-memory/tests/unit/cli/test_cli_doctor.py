@@ -70,7 +70,7 @@ def test_a_host_that_is_not_connected_is_told_what_is_wrong_with_its_files(tacit
 def test_an_embedder_that_cannot_embed_fails_although_memories_are_stored(tacit):
     tacit.place.home.ensure()
     tacit.place.home.config_file.write_text(
-        "embedder: {provider: ollama, model: m, dimensions: 8, endpoint: 'http://127.0.0.1:1', timeout_ms: 200}\n"
+        "embedder: {provider: ollama, model: m, dimensions: 8, endpoint: 'http://127.0.0.1:1'}\n"
     )
     said = tacit("doctor", "--no-hosts", "--json")
     assert said.code == 10

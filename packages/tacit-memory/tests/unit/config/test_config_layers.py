@@ -138,7 +138,7 @@ def test_an_unknown_key_names_file_key_and_nearest_name(home, text, key, near):
         ("recall:\n  ambient: {pinned_kinds: [preferense]}\n", ["preferense", "preference"]),
         ("agents: 3\n", ["`agents`", "mapping"]),
         ("agents: {build: 3}\n", ["`agents.build`", "mapping"]),
-        ("agents: {build: {daemon: {threads: 2}}}\n", ["`daemon`", "one agent"]),
+        ("agents: {build: {daemon: {http_port: 2}}}\n", ["`daemon`", "one agent"]),
         ("statusline: null\n", ["`statusline`", "None", "boolean"]),
     ],
 )
@@ -185,14 +185,12 @@ def test_nothing_is_stored_while_privacy_cannot_be_read(home, tmp_path, text):
         "privacy: {redact: false}",
         "privacy: {allow: [secret]}",
         "privacy: {emails: keep}",
-        "privacy: {home_paths: keep}",
         "project: {link: [other]}",
         "kinds: {ritual: {label: R, prefix: RIT}}",
         "preset: refresh",
         "recall: {ambient: {pinned_kinds: [event]}}",
         "agents: {build: {recall: {enabled: true}}}",
         "statusline: true",
-        "capture: {subagents: true}",
     ],
 )
 def test_a_projects_file_never_widens(home, tmp_path, text):
@@ -246,16 +244,16 @@ def test_a_projects_file_restricts(home, tmp_path):
 def test_the_users_own_file_is_no_projects_file(tmp_path):
     home = Home(tmp_path / ".tacit")
     home.ensure()
-    home.config_file.write_text("daemon: {threads: 2}\nrecall: {budgets: {start: 3000}}\n")
+    home.config_file.write_text("daemon: {http_port: 2}\nrecall: {budgets: {start: 3000}}\n")
     report = read(home, tmp_path)
     assert report.warnings == ()
-    assert (report.settings.daemon.threads, report.settings.recall.budgets.start) == (2, 3000)
+    assert (report.settings.daemon.http_port, report.settings.recall.budgets.start) == (2, 3000)
 
 
 def test_the_environment_reads_texts(home):
     environ = {
         "TACIT_HOME": "/nowhere", "TACIT_HOOK_LOG": "x", "TACIT_OTHER": "y", "PATH": "/bin",
-        "TACIT_RECALL__SPACES": "semantic, lexical", "TACIT_STATUSLINE": "true", "TACIT_DAEMON__IDLE_MINUTES": "0.5",
+        "TACIT_RECALL__SPACES": "semantic, lexical", "TACIT_STATUSLINE": "true", "TACIT_RETENTION__TRACE_DAYS": "0.5",
         "TACIT_PRIVACY__DENY": "", "TACIT_EMBEDDER__MODEL": "5", "TACIT_PRESET": "refresh",
         "TACIT_KINDS__RITUAL__LABEL": "Ritual", "TACIT_KINDS__RITUAL__PREFIX": "RIT",
     }  # fmt: skip
@@ -264,7 +262,7 @@ def test_the_environment_reads_texts(home):
     got = report.settings
     assert got.recall.spaces == ("semantic", "lexical")
     assert got.statusline
-    assert got.daemon.idle_minutes == 0.5
+    assert got.retention.trace_days == 0.5
     assert got.privacy.deny == ()
     assert got.embedder.model == "5"
     assert got.preset == "refresh"

@@ -161,8 +161,8 @@ def test_every_setting_is_described():
     assert describe_settings()["recall.max_items"].minimum == 1
     assert describe_settings()["recall.history_blocks"].nullable
     assert "todo and goal" in describe_settings()["recall.ambient.pinned_kinds"].guidance
-    assert describe_settings()["daemon.idle_minutes"].above_minimum
-    assert not describe_settings()["daemon.threads"].per_agent
+    assert describe_settings()["retention.trace_days"].above_minimum
+    assert not describe_settings()["daemon.http_port"].per_agent
 
 
 NAMES = st.sampled_from(["a", "b", "c", "deep"])

@@ -88,11 +88,11 @@ def test_a_project_cannot_hold_on_to_what_the_user_changed(home, watcher, second
     (tmp_path / ".tacit").mkdir()
     project_file = tmp_path / ".tacit" / "config.yaml"
     assert not watcher.current(tmp_path).privacy.incognito
-    project_file.write_text("daemon: {threads: 64}\n")
+    project_file.write_text("daemon: {http_port: 64}\n")
     write(home, "statusline: true", at_ns=1)
     seconds.now += 2
     assert watcher.current(tmp_path).statusline
-    assert watcher.current(tmp_path).daemon.threads == 4
+    assert watcher.current(tmp_path).daemon.http_port == 0
     write(home, "privacy: {incognito: true}", at_ns=2)
     seconds.now += 2
     assert watcher.current(tmp_path).privacy.incognito

@@ -22,7 +22,7 @@ def test_the_default_preset_is_the_shipped_defaults():
 
 
 def test_the_default_preset_names_every_recall_value_a_preset_decides():
-    left_out = {"enabled", "shadow", "holdout", "opt_out_token", "deadline_ms"}
+    left_out = {"enabled", "shadow", "holdout", "deadline_ms"}
     # Settings of one preset alone, and models of the user.
     formulas = ("typed", "ambient", "scoped", "refresh", "multispace", "reranker", "anticipate", "judge")
     left_out |= {

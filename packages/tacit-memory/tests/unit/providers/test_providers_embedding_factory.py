@@ -33,7 +33,7 @@ def test_the_identity_is_known_at_once(settings: EmbedderSettings, identity: str
 
 
 def test_without_cache_entries_there_is_no_cache() -> None:
-    assert isinstance(make_embedder(EmbedderSettings(provider="fake", cache_entries=0)), FakeEmbedder)
+    assert isinstance(make_embedder(EmbedderSettings(provider="fake"), cache_entries=0), FakeEmbedder)
     assert isinstance(make_embedder(EmbedderSettings(provider="fake")), CachedEmbedder)
 
 
@@ -55,11 +55,14 @@ def test_a_folder_without_a_model_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_the_key_and_the_redactor_reach_the_server() -> None:
-    settings = EmbedderSettings(provider="openai", model="own", dimensions=16, cache_entries=0)
+    settings = EmbedderSettings(provider="openai", model="own", dimensions=16)
     with model_server() as server:
         settings = settings.model_copy(update={"endpoint": f"{server.address}/v1/"})
         embedder = make_embedder(
-            settings, api_key="k-123", redact=lambda text: text.replace("hunter2", "[secret]")
+            settings,
+            api_key="k-123",
+            redact=lambda text: text.replace("hunter2", "[secret]"),
+            cache_entries=0,
         )
         vectors = embedder.embed(["the password is hunter2"])
         embedder.close()  # type: ignore[attr-defined]

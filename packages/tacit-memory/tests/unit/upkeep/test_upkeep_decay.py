@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from samples import NOW_MS, PROJECT, memory
 from tacit.app.reasons import change_text
 from tacit.backends.sqlite import SqliteStore
-from tacit.config.settings import RetentionSettings
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Merge, Retire
 from tacit.model.kinds import KindRegistry
@@ -181,8 +180,7 @@ def test_twice_is_as_once_and_what_was_stated_stays(rows, most, fade, related):
     if len(made) > 1:
         other = 1 + related % (len(made) - 1)
         store.relate([Relation(source_id="mem_0", target_id=f"mem_{other}", type="related_to")])
-    limits = RetentionSettings(memories=most, fade_half_lives=fade)
-    run_upkeep_round(store, KINDS, limits, clock=clock)
+    run_upkeep_round(store, KINDS, clock=clock, fade=fade, most=most)
 
     def everything():
         memories = store.list_memories(MemoryFilter(statuses=None), scope=SEES, limit=100)
@@ -190,7 +188,7 @@ def test_twice_is_as_once_and_what_was_stated_stays(rows, most, fade, related):
         return memories, [store.history(name, scope=SEES) for name in ids], store.relations(ids, scope=SEES)
 
     once, change = everything(), store.change()
-    assert run_upkeep_round(store, KINDS, limits, clock=clock) == DecayCounts()
+    assert run_upkeep_round(store, KINDS, clock=clock, fade=fade, most=most) == DecayCounts()
     assert everything() == once
     assert store.change() == change
     live = {(str(one.scope), one.kind, words_of(one.content)) for one in once[0] if one.status == "active"}

@@ -305,8 +305,7 @@ class Admin:
 
 def _captures(parts: Parts) -> bool:
     """Whether sessions are learned from when they end."""
-    capture = parts.settings.current().capture
-    return capture.enabled and capture.at_session_end
+    return parts.settings.current().capture.enabled
 
 
 def graph_of(store: MemoryStore, where: MemoryFilter, *, scope: ScopeFilter, limit: int) -> Graph:

@@ -229,7 +229,7 @@ class DigestReader:
         if state is not None and state.incognito:
             return "it was incognito, so nothing of it is stored"
         if not self._captures():
-            return "sessions are not learned from (capture.enabled or capture.at_session_end is off)"
+            return "sessions are not learned from (capture.enabled is off)"
         if any(handover.error for handover in waiting):
             return f"its transcript could not be read: {waiting[-1].error}"
         if waiting:

@@ -56,7 +56,6 @@ class NamingAccess:
         settings: Settings,
         *,
         prompt: str | None,
-        most_output_tokens: int,
     ) -> PreparedNaming | None:
         """The request for a session; None = there is no memory to choose from.
 
@@ -65,7 +64,6 @@ class NamingAccess:
             project: of the session.
             settings: that hold for it.
             prompt: what was just sent; None = it is not known yet.
-            most_output_tokens: limit for the answer.
         """
         clean = outgoing(settings, self._parts.redactor)
         listed = self._lists.of(
@@ -81,7 +79,6 @@ class NamingAccess:
             clean_session(state, clean),
             prompt=prompt,
             prepare=clean,
-            most_output_tokens=most_output_tokens,
         )
         texts = (request.system, request.user, json.dumps(request.schema))
         tokens = sum(self._tokens.count(text) for text in texts)

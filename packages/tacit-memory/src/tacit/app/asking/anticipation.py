@@ -109,7 +109,6 @@ class Anticipation:
             pause.project,
             settings,
             prompt=None,
-            most_output_tokens=settings.recall.anticipate.most_output_tokens,
         )
         named = self._ask(paid, prepared) if prepared is not None else None
         if prepared is not None and named is not None:

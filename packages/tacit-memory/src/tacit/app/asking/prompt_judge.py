@@ -114,7 +114,6 @@ class PromptJudge:
             project,
             settings,
             prompt=query.raw_text,
-            most_output_tokens=settings.recall.judge.most_output_tokens,
         )
         if prepared is None:
             return _gate(NoteCause.JUDGE_NO_LIST)

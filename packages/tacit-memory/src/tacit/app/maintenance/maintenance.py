@@ -34,6 +34,8 @@ from tacit.upkeep.rounds import (
 )
 
 _LOG = logging.getLogger(__name__)
+PENDING_FIX_DAYS = 45
+"""So long an unresolved failure waits for its fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,16 +180,14 @@ class Maintenance:
             _LOG.warning("automatic backup: %s", error)
         settings = parts.settings.current().retention
         records = apply_retention(parts.store, settings, clock=parts.clock)
-        tended = run_upkeep_round(parts.store, parts.kinds, settings, clock=parts.clock)
+        tended = run_upkeep_round(parts.store, parts.kinds, clock=parts.clock)
         parts.store.tidy()
-        return UpkeepReport(
-            records=records, tended=tended, pending=self._age_pending(settings.pending_fix_days)
-        )
+        return UpkeepReport(records=records, tended=tended, pending=self._age_pending())
 
-    def _age_pending(self, days: float) -> int:
+    def _age_pending(self) -> int:
         """Forget failures that nobody fixed for so long; returns how many."""
         store, forgotten = self._parts.store, 0
-        before_ms = int(self._parts.clock.now_ms() - days * DAY_MS)
+        before_ms = int(self._parts.clock.now_ms() - PENDING_FIX_DAYS * DAY_MS)
         for name in PENDING.names(store):
             pending = PENDING.parse(store.get_value(name)) or ()
             recent = without_old(pending, before_ms=before_ms)

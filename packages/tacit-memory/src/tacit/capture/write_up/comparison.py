@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
-from tacit.capture.write_up.request import fields_of, object_schema, read_entries
+from tacit.capture.write_up.request import MOST_OUTPUT_TOKENS, fields_of, object_schema, read_entries
 from tacit.model.memory import Memory
 from tacit.ports.writer import WriterRequest
 
@@ -85,9 +85,7 @@ def short_ids(pairs: Sequence[Pair]) -> Mapping[str, Memory]:
     return {f"s{number}": memory for number, memory in enumerate(ordered, start=1)}
 
 
-def make_comparison(
-    pairs: Sequence[Pair], *, prepare: Callable[[str], str], most_output_tokens: int
-) -> WriterRequest:
+def make_comparison(pairs: Sequence[Pair], *, prepare: Callable[[str], str]) -> WriterRequest:
     """The request for `pairs`; `prepare` takes secrets out of every text."""
     by_short_id = short_ids(pairs)
     names = {memory.id: name for name, memory in by_short_id.items()}
@@ -110,7 +108,7 @@ def make_comparison(
     )
     user = "\n\n".join(sections).replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     return WriterRequest(
-        system=INSTRUCTIONS, user=user, most_output_tokens=most_output_tokens, schema=schema()
+        system=INSTRUCTIONS, user=user, most_output_tokens=MOST_OUTPUT_TOKENS, schema=schema()
     )
 
 

@@ -18,6 +18,8 @@ from tacit.model.memory import Memory
 from tacit.model.trigger import ACTIONS
 from tacit.ports.writer import WriterRequest
 
+MOST_OUTPUT_TOKENS = 4000
+"""Most tokens of one answer."""
 INSTRUCTIONS = f"""You read part of a finished session between a developer (role user) and a coding agent (role assistant; role tool \
 is a command that failed). Record what will still matter in a later session of the same project, for an agent that knows \
 nothing of this one: decisions and their reasons, standing preferences and rules, corrections of the agent, what a file or a \
@@ -103,7 +105,6 @@ def make_request(
     kinds: Sequence[str],
     near: Mapping[str, Memory],
     prepare: Callable[[str], str],
-    most_output_tokens: int,
 ) -> WriterRequest:
     """The request to write up `messages`.
 
@@ -112,7 +113,6 @@ def make_request(
         kinds: names of the kinds to choose from.
         near: stored memories that the statements may concern, by short id.
         prepare: takes secrets out of every text.
-        most_output_tokens: limit for the answer.
     """
     described = {kind: BUILTIN_KINDS.of_stored(kind).description for kind in kinds}
     lines = "\n".join(f"- {kind}: {text}" if text else f"- {kind}" for kind, text in described.items())
@@ -132,7 +132,7 @@ def make_request(
     return WriterRequest(
         system=INSTRUCTIONS,
         user="\n\n".join(sections),
-        most_output_tokens=most_output_tokens,
+        most_output_tokens=MOST_OUTPUT_TOKENS,
         schema=schema(kinds),
     )
 

@@ -243,7 +243,6 @@ class SessionWriter:
             kinds=self._kinds,
             near=near,
             prepare=self._model.prepare,
-            most_output_tokens=self._model.settings.most_output_tokens,
         )
 
     def _count(self, text: str) -> int:

@@ -256,9 +256,7 @@ class StatementComparer:
             return None
         while True:
             pairs = self._pairs(batch)
-            request = make_comparison(
-                pairs, prepare=self._model.prepare, most_output_tokens=self._model.settings.most_output_tokens
-            )
+            request = make_comparison(pairs, prepare=self._model.prepare)
             texts = (request.system, request.user, json.dumps(request.schema))
             tokens = sum(self._model.tokens.count(text) for text in texts)
             if tokens <= self._model.settings.tokens_per_session or len(batch) == 1:

@@ -20,6 +20,9 @@ from tacit.providers.embedding.fake import FakeEmbedder
 
 __all__ = ["CachedEmbedder", "FakeEmbedder", "make_embedder", "waits_for_server"]
 
+CACHE_ENTRIES, CACHE_TTL_S = 1024, 3600
+"""Vectors kept in memory, and for how long."""
+TIMEOUT_MS = 5000
 LOCAL = ("minilm", "onnx", "fastembed", "fake")
 
 
@@ -37,6 +40,8 @@ def make_embedder(
     api_key: str = "",
     redact: Callable[[str], str] | None = None,
     clock: Clock | None = None,
+    cache_entries: int = CACHE_ENTRIES,
+    timeout_ms: int = TIMEOUT_MS,
 ) -> Embedder:
     """Build the embedder that `settings` name, behind a cache; nothing is loaded or called before its first text.
 
@@ -45,17 +50,21 @@ def make_embedder(
         api_key: the value of the variable that `settings.api_key_env` names.
         redact: applied to every text that goes to a server or to another package's code; local models see the text as it is.
         clock: measures the age of cached vectors; the system's by default.
+        cache_entries: vectors kept in memory; 0 = no cache.
+        timeout_ms: milliseconds for one request to a server.
 
     Raises:
         ProviderError: if the provider cannot be used as configured.
     """
-    embedder = _make(settings, api_key=api_key, redact=redact)
-    if settings.cache_entries == 0:
+    embedder = _make(settings, api_key=api_key, redact=redact, timeout_ms=timeout_ms)
+    if cache_entries == 0:
         return embedder
-    return CachedEmbedder(embedder, entries=settings.cache_entries, ttl_s=settings.cache_ttl_s, clock=clock)
+    return CachedEmbedder(embedder, entries=cache_entries, ttl_s=CACHE_TTL_S, clock=clock)
 
 
-def _make(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str] | None) -> Embedder:
+def _make(
+    settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str] | None, timeout_ms: int
+) -> Embedder:
     match settings.provider:
         case "minilm":
             from tacit.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - each provider loads only its own
@@ -75,7 +84,7 @@ def _make(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], s
                 model=model, dimensions=_dimensions(settings, model, fastembed.DIMENSIONS)
             )
         case "openai" | "ollama":
-            return _remote(settings, api_key=api_key, redact=redact or str)
+            return _remote(settings, api_key=api_key, redact=redact or str, timeout_ms=timeout_ms)
         case name:
             make = cast("EmbedderFactory", EMBEDDERS.load(name))
             return _RedactedEmbedder(make(settings, api_key=api_key), redact or str)
@@ -98,7 +107,9 @@ class _RedactedEmbedder:
         return self._inner.embed([self._redact(text) for text in texts])
 
 
-def _remote(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str]) -> Embedder:
+def _remote(
+    settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str], timeout_ms: int
+) -> Embedder:
     from tacit.providers.embedding.http import OLLAMA, OPENAI, RemoteEmbedder  # noqa: PLC0415 - loads only its own
     from tacit.providers.json_client import JsonClient  # noqa: PLC0415
 
@@ -109,7 +120,7 @@ def _remote(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str],
         dialect,
         model=model,
         dimensions=_dimensions(settings, base_name, dialect.dimensions),
-        client=JsonClient(settings.endpoint or dialect.endpoint, key=api_key, timeout_ms=settings.timeout_ms),
+        client=JsonClient(settings.endpoint or dialect.endpoint, key=api_key, timeout_ms=timeout_ms),
         prepare=redact,
     )
 

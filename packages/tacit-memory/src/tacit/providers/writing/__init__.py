@@ -97,7 +97,7 @@ def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str], se
                 timeout_ms=settings.timeout_ms,
                 section=section,
             )
-            return HttpWriter(dialect, model=settings.model or dialect.model, client=client, section=section)
+            return HttpWriter(dialect, model=settings.model or dialect.model, client=client)
         case "claude" | "opencode" | "codex" | "gemini":
             from tacit.providers.writing.clients import client_named  # noqa: PLC0415 - as above
             from tacit.providers.writing.command_line import CommandLineWriter  # noqa: PLC0415 - as above

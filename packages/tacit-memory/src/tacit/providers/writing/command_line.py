@@ -162,7 +162,7 @@ class CommandLineWriter:
                 run = self._run(client.prepare(job), job)
             finally:
                 client.clean(job)
-            answer = client.read(_raise_if_unfinished(run, client, self._timeout_s, self._section), job)
+            answer = client.read(_raise_if_unfinished(run, client, self._timeout_s), job)
         text = checked_text(answer.text, request, name=self.name)
         if FULLWIDTH_AT not in request.user + request.system:
             text = text.replace(FULLWIDTH_AT, "@")
@@ -254,7 +254,7 @@ def unusable(client: str, run: Run) -> ProviderError:
     )
 
 
-def _raise_if_unfinished(run: Run, client: Client, timeout_s: float, section: str) -> Run:
+def _raise_if_unfinished(run: Run, client: Client, timeout_s: float) -> Run:
     match run.ended:
         case "ended":
             return run
@@ -263,7 +263,7 @@ def _raise_if_unfinished(run: Run, client: Client, timeout_s: float, section: st
         case "timed out":
             raise ProviderError(
                 f"{client.title} did not answer within {timeout_s:g} s.",
-                hint=f"Raise `{section}.timeout_ms` if it is only slow.",
+                hint="A smaller model may be fast enough.",
                 reason="timed out",
             )
         case "stopped":

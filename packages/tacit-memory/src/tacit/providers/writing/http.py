@@ -44,10 +44,7 @@ class CompletionApi:
 class HttpWriter:
     """Asks one model of one server. Safe to share between threads."""
 
-    def __init__(
-        self, dialect: CompletionApi, *, model: str, client: JsonClient, section: str = "capture.extractor"
-    ) -> None:
-        self._section = section
+    def __init__(self, dialect: CompletionApi, *, model: str, client: JsonClient) -> None:
         self._dialect = dialect
         self._model = model
         self._client = client
@@ -63,7 +60,7 @@ class HttpWriter:
         if reply.ended == "cut off":
             raise ProviderError(
                 f"The answer of the writer {self.name} was cut off.",
-                hint=f"Raise `{self._section}.most_output_tokens`.",
+                hint="It wrote more than one answer may have; another model may be briefer.",
                 reason="garbage",
             )
         text = checked_text(reply.text, request, name=self.name)
