@@ -14,7 +14,7 @@ import pytest
 
 from e2e.drivers.prefix import compare_prefixes
 from e2e.host_matrix import proves
-from tacit.hosts.codex.proof import BYPASS
+from tacit.hosts.codex.install import BYPASS
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
 
 pytestmark = pytest.mark.e2e

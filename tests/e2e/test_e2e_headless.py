@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from e2e.drivers.clients import client_path
-from tacit.hosts.claude_code import proof as claude_probe
-from tacit.hosts.opencode import proof as opencode_probe
+from tacit.hosts.claude_code import install as claude_probe
+from tacit.hosts.opencode import install as opencode_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 from tacit.ports.writer import WriterRequest
 from tacit.providers.writing.clients import client_named

@@ -9,7 +9,7 @@ import pytest
 from e2e.drivers.claude import ClaudeCode
 from e2e.drivers.tools import ask_tools
 from e2e.host_matrix import proves
-from tacit.hosts.claude_code import proof as claude_probe
+from tacit.hosts.claude_code import install as claude_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 from tacit.mcp.server import INSTRUCTIONS
 from tacit.mcp.tools import TOOLS

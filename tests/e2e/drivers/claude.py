@@ -13,7 +13,7 @@ from typing import Self
 
 from e2e.drivers.sandbox import PATIENT, Sandbox
 from tacit.hosts import probe as process
-from tacit.hosts.claude_code import proof as claude_code
+from tacit.hosts.claude_code import install as claude_code
 
 ALLOWED_TOOLS = "Bash Read Edit Write Agent"
 

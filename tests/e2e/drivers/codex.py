@@ -8,7 +8,7 @@ from pathlib import Path
 
 from e2e.drivers.sandbox import PATIENT, Sandbox
 from tacit.hosts import probe as process
-from tacit.hosts.codex import proof as codex
+from tacit.hosts.codex import install as codex
 
 OWN_SETTINGS = """\
 # my own settings

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from e2e.drivers.sandbox import PATIENT, Sandbox
 from tacit.hosts import probe as process
-from tacit.hosts.copilot import proof as copilot
+from tacit.hosts.copilot import install as copilot
 
 _RESUME = re.compile(r"copilot --resume=([0-9a-f-]{36})")
 

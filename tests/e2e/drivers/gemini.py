@@ -18,7 +18,7 @@ from typing import Self
 
 from e2e.drivers.sandbox import PATIENT, Sandbox
 from tacit.hosts import probe as process
-from tacit.hosts.gemini import proof as gemini
+from tacit.hosts.gemini import install as gemini
 
 OWN_SETTINGS = (
     "// my own settings\n" + json.dumps({**gemini.SETTINGS, "ui": {"hideBanner": True}}, indent=4) + "\n"

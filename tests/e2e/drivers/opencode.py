@@ -12,7 +12,7 @@ from typing import Self
 import httpx2 as httpx
 
 from e2e.drivers.sandbox import PATIENT, Sandbox
-from tacit.hosts.opencode import proof as opencode
+from tacit.hosts.opencode import install as opencode
 
 MODEL = {"providerID": opencode.PROVIDER, "modelID": opencode.MODEL}
 

@@ -23,13 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.config.home import Home
-from tacit.hosts.claude_code import proof as claude_code
-from tacit.hosts.codex import proof as codex
-from tacit.hosts.copilot import proof as copilot
-from tacit.hosts.cursor import proof as cursor
-from tacit.hosts.gemini import proof as gemini
-from tacit.hosts.opencode import proof as opencode
-from tacit.hosts.probe import ProbeResult, probe_server
+from tacit.hosts.claude_code import install as claude_code
+from tacit.hosts.codex import install as codex
+from tacit.hosts.copilot import install as copilot
+from tacit.hosts.cursor import install as cursor
+from tacit.hosts.gemini import install as gemini
+from tacit.hosts.opencode import install as opencode
+from tacit.hosts.probe import ProbeResult, ProofJob, prove_server
 from tacit.hosts.probe.stub_model import StubModel
 from tacit_evals.plain_install import build_wheel, commit_copy
 from tacit_evals.team_hour import Machine
@@ -84,9 +84,10 @@ CLIENTS: Mapping[str, Client] = {
 """The hosts whose real client runs here."""
 
 
-def _cursor(person: Person) -> ProbeResult:
-    return cursor.probe(
-        person.home / ".cursor" / "hooks.json",
+def _job(person: Person, *file: str) -> ProofJob:
+    return ProofJob(
+        files=(person.home.joinpath(*file),),
+        user_home=person.home,
         tacit_home=person.tacit_home,
         nonce=NONCE,
         launcher=Home(person.tacit_home).launcher,
@@ -94,14 +95,12 @@ def _cursor(person: Person) -> ProbeResult:
     )
 
 
+def _cursor(person: Person) -> ProbeResult:
+    return cursor.prove(_job(person, ".cursor", "hooks.json"))
+
+
 def _windsurf(person: Person) -> ProbeResult:
-    return probe_server(
-        person.home / ".codeium" / "windsurf" / "mcp_config.json",
-        ("mcpServers", "tacit"),
-        tacit_home=person.tacit_home,
-        nonce=NONCE,
-        search_path=person.search_path,
-    )
+    return prove_server(_job(person, ".codeium", "windsurf", "mcp_config.json"), ("mcpServers", "tacit"))
 
 
 PROBES: Mapping[str, tuple[str, Callable[[Person], ProbeResult]]] = {

@@ -559,7 +559,7 @@ def _prove(
         calls=calls,
         rules=tuple(ruling.rule for ruling in found) if calls else (),
     )
-    result: ProbeResult = BUILT_IN[host].part("proof").prove(job)
+    result: ProbeResult = BUILT_IN[host].part("install").prove(job)
     version = program.version
     seconds = result.took_ms / 1000
     if result.ok:
@@ -586,7 +586,7 @@ def _prove_command(place: CommandContext, host: str, files: list[Path], scratch:
     result: ProbeResult = (
         prove_server(job, (CLIENTS[host].key, "tacit"))
         if host in CLIENTS
-        else BUILT_IN[host].part("proof").prove(job)
+        else BUILT_IN[host].part("install").prove(job)
     )
     if result.ok:
         detail = (

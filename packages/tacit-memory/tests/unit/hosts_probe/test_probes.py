@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tacit.hosts.claude_code import proof as claude_code
-from tacit.hosts.copilot import proof as copilot
-from tacit.hosts.cursor import proof as cursor
-from tacit.hosts.gemini import proof as gemini
-from tacit.hosts.opencode import proof as opencode
-from tacit.hosts.probe import hooks_only, probe_server, problem_of
+from tacit.hosts.claude_code import install as claude_code
+from tacit.hosts.copilot import install as copilot
+from tacit.hosts.cursor import install as cursor
+from tacit.hosts.gemini import install as gemini
+from tacit.hosts.opencode import install as opencode
+from tacit.hosts.probe import SEARCH_PATH, ProofJob, hooks_only, problem_of, prove_server
 
 NONCE = "nonce7c1e"
 
@@ -54,6 +54,15 @@ urllib.request.urlopen(urllib.request.Request(url, body.encode(), {{"content-typ
 )
 
 
+def job(folder: Path, launcher: Path, *files: Path, client: str = "", timeout_s: float = 50.0) -> ProofJob:
+    """What a host proves with `files`; `client` is the text of its program."""
+    executable = script(folder / "client", client.format(python=sys.executable)) if client else Path()
+    return ProofJob(
+        files=files, user_home=folder / "u", tacit_home=folder, nonce=NONCE, launcher=launcher, search_path=SEARCH_PATH,
+        executable=executable, timeout_s=timeout_s,
+    )  # fmt: skip
+
+
 def script(path: Path, text: str) -> Path:
     path.write_text(text)
     path.chmod(0o755)
@@ -73,14 +82,8 @@ def claude_settings(tmp_path: Path, command: Path) -> Path:
 
 
 def run_claude(tmp_path: Path, client: str, settings: Path, launcher: Path, *, timeout_s: float = 50.0):
-    return claude_code.probe(
-        script(tmp_path / "claude", client.format(python=sys.executable)),
-        settings=settings,
-        tacit_home=tmp_path / "tacit",
-        nonce=NONCE,
-        launcher=launcher,
-        timeout_s=timeout_s,
-    )
+    servers = tmp_path / ".mcp.json"
+    return claude_code.prove(job(tmp_path, launcher, settings, servers, client=client, timeout_s=timeout_s))
 
 
 def test_claude_probe_finds_what_the_hook_said(tmp_path: Path, launcher: Path):
@@ -142,12 +145,9 @@ def test_a_launcher_is_found_however_json_writes_its_path(tmp_path: Path, name: 
 def test_opencode_probe_loads_a_copy_of_the_plugin(tmp_path: Path, launcher: Path):
     plugin = tmp_path / "tacit.js"
     plugin.write_text(f"// says {NONCE}")
-    client = script(tmp_path / "opencode", OPENCODE.format(python=sys.executable))
 
     def run():
-        return opencode.probe(
-            client, plugin=plugin, tacit_home=tmp_path, nonce=NONCE, launcher=launcher, timeout_s=50.0
-        )
+        return opencode.prove(job(tmp_path, launcher, plugin, client=OPENCODE))
 
     assert run().where == ("messages[0].content",)
     plugin.write_text("// says nothing")
@@ -158,13 +158,10 @@ def test_opencode_probe_loads_a_copy_of_the_plugin(tmp_path: Path, launcher: Pat
 
 def test_gemini_probe_reuses_the_hooks_and_nothing_else_of_the_settings(tmp_path: Path, launcher: Path):
     settings = tmp_path / "settings.json"
-    client = script(tmp_path / "gemini", GEMINI.format(python=sys.executable))
 
     def run(text: str):
         settings.write_text(text)
-        return gemini.probe(
-            client, settings=settings, tacit_home=tmp_path / "tacit", nonce=NONCE, launcher=launcher
-        )
+        return gemini.prove(job(tmp_path, launcher, settings, client=GEMINI))
 
     hook = {"type": "command", "name": "tacit", "command": str(launcher)}
     text = json.dumps(
@@ -200,10 +197,7 @@ for line in sys.stdin:
 
 
 def run_copilot(tmp_path: Path, hooks: Path, launcher: Path, client: str = COPILOT):
-    return copilot.probe(
-        script(tmp_path / "copilot", client.format(python=sys.executable)),
-        hooks=hooks, tacit_home=tmp_path / "tacit", nonce=NONCE, launcher=launcher, timeout_s=50.0,
-    )  # fmt: skip
+    return copilot.prove(job(tmp_path, launcher, hooks, client=client))
 
 
 def test_copilot_probe_loads_a_copy_of_the_hooks_and_says_what_is_missing(tmp_path: Path, launcher: Path):
@@ -221,7 +215,7 @@ def test_copilot_probe_loads_a_copy_of_the_hooks_and_says_what_is_missing(tmp_pa
 
 
 def run_cursor(tmp_path: Path, hooks: Path, launcher: Path):
-    return cursor.probe(hooks, tacit_home=tmp_path, nonce=NONCE, launcher=launcher, timeout_s=50.0)
+    return cursor.prove(job(tmp_path, launcher, hooks))
 
 
 def test_cursor_probe_runs_the_command_of_the_file_with_a_documented_payload(tmp_path: Path):
@@ -239,7 +233,7 @@ def test_cursor_probe_runs_the_command_of_the_file_with_a_documented_payload(tmp
 
 
 def run_server(tmp_path: Path, file: Path):
-    return probe_server(file, ("servers", "tacit"), tacit_home=tmp_path, nonce=NONCE, timeout_s=50.0)
+    return prove_server(job(tmp_path, tmp_path / "tacit-hook", file), ("servers", "tacit"))
 
 
 def test_mcp_probe_starts_what_the_file_names_and_asks_it(tmp_path: Path):

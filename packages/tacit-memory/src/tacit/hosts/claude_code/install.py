@@ -5,6 +5,7 @@ In: folders and the launcher. Out: targets. The events and their forms were meas
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+from tacit.errors import HostError
 from tacit.hosts.install import TOOLS as ASKED_TOOLS
 from tacit.hosts.install import Ruling, jsonc, toml_tables
 from tacit.hosts.install.files import (
     STAMP,
+    HookEvents,
     HookSettings,
     JsonMember,
     OwnFile,
@@ -26,18 +29,28 @@ from tacit.hosts.install.files import (
     Target,
     Word,
     files_of_project,
-    group_of,
+    hook_entries,
     not_plain_json,
     plugin_text,
     read_settings,
     read_text,
+)
+from tacit.hosts.probe import (
+    SEARCH_PATH,
+    ProbeResult,
+    ProofJob,
+    clean_environment,
+    hooks_only,
+    not_run,
+    problem_of,
+    prove_client,
 )
 
 TOOLS = r"^(Read|Edit|Write|MultiEdit|NotebookEdit|Bash|WebFetch|WebSearch|Task|Agent|mcp__(?!(plugin_)?tacit_).+)$"
 """Calls that a rule may govern, and those that start a subagent: only they tell its task. Calls of our own tools are left out."""
 CALLS = TOOLS.replace(".+)$", ".+|mcp__(plugin_tacit_)?tacit__memory_(add|update|forget|get))$")
 """The same, and those of our own tools that count for a session: their hook tells for which."""
-EVENTS: tuple[tuple[str, str, int], ...] = (
+EVENTS: HookEvents = (
     ("SessionStart", "", 10),
     ("UserPromptSubmit", "", 5),
     ("PreToolUse", CALLS, 5),
@@ -48,8 +61,7 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
     ("PreCompact", "", 5),
     ("SessionEnd", "", 10),
 )
-"""(event, matcher, timeout in seconds). The hook client has its own, much shorter deadline; this one only bounds a
-mistake. Without its own timeout SessionEnd would be ended after 1.5 seconds."""
+"""In seconds. Without its own timeout SessionEnd would be ended after 1.5 seconds."""
 
 COMMAND_MARK = "# installed by tacit install claude-code"
 _ALLOW = ("permissions", "allow")
@@ -90,7 +102,9 @@ def targets(place: Place) -> tuple[Target, ...]:
         folder, servers = project_root / ".claude", project_root / ".mcp.json"
     settings = ClaudeSettings(
         path=folder / "settings.json",
-        groups=tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS),
+        groups=hook_entries(
+            EVENTS, {"type": "command", "command": str(launcher), "args": ["claude-code", STAMP]}
+        ),
         unread=partial(not_plain_json, reader="Claude Code"),
         rules=place.rules,
         earlier=place.earlier,
@@ -165,16 +179,6 @@ class ClaudeSettings(HookSettings):
             remaining = jsonc.prune(remaining, _ALLOW, _ALLOW[:1], path=self.path)
         gone = remaining == self.opening != text
         return None if gone else HookSettings.remove(self, remaining)
-
-
-def _group(matcher: str, timeout: int, launcher: Path) -> Mapping[str, object]:
-    handler = {
-        "type": "command",
-        "command": str(launcher),
-        "args": ["claude-code", STAMP],  # the hook client reads no more than the host
-        "timeout": timeout,
-    }
-    return group_of(handler, matcher)
 
 
 def _settings(
@@ -296,3 +300,61 @@ def permission(
     if rules:
         return Permission(wanted=local, notes=notes, tools=tools)
     return Permission(gone=local if earlier else (), notes=notes)
+
+
+MODEL = "claude-sonnet-4-5"
+PROMPT = "Say hello in one word."
+
+
+def environment(
+    stub_url: str, *, home: Path, tacit_home: Path, search_path: str = SEARCH_PATH
+) -> dict[str, str]:
+    """Variables that make Claude Code talk to the stub model and to nothing else."""
+    return {
+        **clean_environment(home, tacit_home, search_path=search_path),
+        "ANTHROPIC_BASE_URL": stub_url,
+        "ANTHROPIC_API_KEY": "dummy",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_BUG_COMMAND": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "DISABLE_TELEMETRY": "1",
+    }
+
+
+def prove(job: ProofJob) -> ProbeResult:
+    """Run `claude -p` once with the hooks exactly as the settings file holds them, and look for the nonce in what the model is asked.
+
+    The MCP server of the user answers the calls of our tools that the stub model makes, as the user's rules allow.
+    """
+    settings, servers = job.file("settings.json"), job.file(".claude.json", ".mcp.json")
+    try:
+        server = jsonc.find(jsonc.read(read_text(servers) or "{}", path=servers), ("mcpServers", "tacit"))
+        content: object = json.loads(settings.read_text(encoding="utf-8-sig"))
+    except ValueError:
+        return not_run(
+            f"{settings} is not plain JSON, so Claude Code ignores all of it. Take comments and trailing commas out."
+        )
+    except HostError as error:
+        return not_run(str(error))
+    except OSError as error:
+        return not_run(f"{settings} cannot be read ({error}). Run `tacit install claude-code`.")
+    permissions = {"allow": job.rules} if job.calls else {}
+    hooks = json.dumps({**hooks_only(content), "permissions": permissions})
+    problem = problem_of(hooks, file=settings, launcher=job.launcher, host="claude-code")
+    if problem is not None:
+        return problem
+    files = {".claude/settings.json": hooks}
+    if server is not None:
+        files[".claude.json"] = json.dumps({"mcpServers": {"tacit": server.value}})
+    return prove_client(
+        job,
+        "Claude Code",
+        files=files,
+        command=("-p", PROMPT, "--model", MODEL),
+        environment=environment,
+        variables={
+            "MCP_CONNECT_TIMEOUT_MS": "30000"
+        },  # the first request waits until the server has connected
+    )

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, cast
@@ -22,14 +21,27 @@ from tacit.hosts.install import jsonc, toml_tables
 from tacit.hosts.install.files import (
     INSTALL_VERSION,
     STAMP,
+    HookEvents,
     HookSettings,
     OfUser,
     Place,
     Target,
     files_of_project,
-    group_of,
+    hook_entries,
     not_plain_json,
     read_text,
+    shell_line,
+)
+from tacit.hosts.probe import (
+    SEARCH_PATH,
+    ProbeResult,
+    ProofJob,
+    clean_environment,
+    judge,
+    not_run,
+    problem_of,
+    run_client,
+    scratch,
 )
 from tacit.hosts.registry import CODEX
 
@@ -38,7 +50,7 @@ TOOLS = f"^(Bash|apply_patch|view_image|spawn_agent|mcp__({_NOT_OURS}).+)$"
 """Calls that a rule may govern, and the one that starts a subagent. Calls of our own tools are left out; Codex has no look-ahead."""
 WRITES = TOOLS.replace("^(", "^(mcp__tacit__memory_(add|update|forget|get)|")
 """Beside them our own tools that count for a session: their hook tells for which."""
-EVENTS: tuple[tuple[str, str, int], ...] = (
+EVENTS: HookEvents = (
     ("SessionStart", "", 10),
     ("UserPromptSubmit", "", 5),
     ("PreToolUse", WRITES, 5),
@@ -48,7 +60,7 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
     ("PreCompact", "", 5),
     ("SessionEnd", "", 3),
 )
-"""(event, matcher, timeout in seconds). The hook client has its own, much shorter deadline; this one only bounds a mistake."""
+"""In seconds."""
 LABELS: Mapping[str, str] = {
     "SessionStart": "session_start",
     "UserPromptSubmit": "user_prompt_submit",
@@ -99,20 +111,16 @@ def targets(place: Place) -> tuple[Target, ...]:
 
 def hooks_in(path: Path, launcher: Path) -> CodexHooks:
     """Our hooks in the `hooks.json` at `path`."""
-    groups = tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS)
+    handler = {
+        "type": "command",
+        "command": shell_line(launcher, "codex"),
+        "timeout": 0,
+        "version": STAMP,  # Codex does not read it: a new one alone needs no new approval
+    }
+    groups = hook_entries(EVENTS, handler)
     return CodexHooks(
         path=path, groups=groups, unread=partial(not_plain_json, reader="Codex", reads_mark=False)
     )
-
-
-def _group(matcher: str, timeout: int, launcher: Path) -> Mapping[str, object]:
-    handler = {
-        "type": "command",
-        "command": f"{shlex.quote(str(launcher))} codex",
-        "timeout": timeout,
-        "version": STAMP,  # Codex does not read it: a new one alone needs no new approval
-    }
-    return group_of(handler, matcher)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,3 +338,96 @@ def waiting(place: Place) -> str:
         user_home=place.user_home, project_root=place.project_root, launcher=place.launcher
     )
     return what_to_trust(trusted)
+
+
+PROVIDER, MODEL = "stub", "gpt-5.4"
+PROMPT = "Say hello in one word."
+KEY_VARIABLE = "STUB_KEY"
+OPTIONS = ("exec", "--json", "--skip-git-repo-check")
+BYPASS = "--dangerously-bypass-hook-trust"
+
+
+def configuration(stub_url: str) -> str:
+    """Return a `config.toml` with the stub model at the base URL `stub_url` as the only model."""
+    return f"""\
+model = "{MODEL}"
+model_provider = "{PROVIDER}"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[model_providers.{PROVIDER}]
+name = "{PROVIDER}"
+base_url = "{stub_url}/v1"
+env_key = "{KEY_VARIABLE}"
+wire_api = "responses"
+"""
+
+
+def environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH_PATH) -> dict[str, str]:
+    """Return the variables of Codex with a key for the stub model."""
+    return {**clean_environment(home, tacit_home, search_path=search_path), KEY_VARIABLE: "dummy"}
+
+
+def approvals_of(config: Path, hooks: Path) -> Mapping[str, str]:
+    """Return the user's approvals of the file `hooks`: the end of each key (`:session_start:0:0`) with its hash.
+
+    Raises:
+        HostError: if `config` is malformed.
+    """
+    text = config.read_text(encoding="utf-8") if config.is_file() else ""
+    approved: dict[str, str] = {}
+    for key, state in toml_tables.table(toml_tables.read(text, path=config), STATE).items():
+        value = toml_tables.find(state, ("trusted_hash",))
+        if key.startswith(f"{hooks}:") and isinstance(value, str):
+            approved[key.removeprefix(str(hooks))] = value
+    return approved
+
+
+def prove(job: ProofJob) -> ProbeResult:
+    """Run `codex exec` once with an exact copy of the hooks, and look for the nonce in what the model is asked.
+
+    Codex itself decides whether the hooks are trusted: the user's approvals are copied, too, with the path of the copy.
+    """
+    hooks, config = job.file("hooks.json"), codex_home(job.user_home) / "config.toml"
+    try:
+        copied = json.dumps(json.loads(hooks.read_text(encoding="utf-8")))
+        approved = approvals_of(config, hooks)
+    except ValueError:
+        return not_run(
+            f"{hooks} is not plain JSON, so Codex ignores all of it. Take out comments, trailing commas and a byte order mark."
+        )
+    except (OSError, HostError) as error:
+        return not_run(f"{error} Run `tacit install codex`.")
+    problem = problem_of(copied, file=hooks, launcher=job.launcher, host="codex")
+    if problem is not None:
+        return problem
+    with scratch() as place:
+        copy = place.home / ".codex" / "hooks.json"
+        copy.parent.mkdir()
+        copy.write_text(copied, encoding="utf-8")
+        settings = configuration(place.stub.url)
+        for end, trusted_hash in approved.items():
+            keys = (*STATE, f"{copy}{end}")
+            settings = toml_tables.add(settings, keys, {"trusted_hash": trusted_hash}, path=config)
+        (copy.parent / "config.toml").write_text(settings, encoding="utf-8")
+        variables = environment(place.home, job.tacit_home, search_path=job.search_path)
+
+        def run(*options: str) -> ProbeResult:
+            command = [str(job.executable), *OPTIONS, *options, PROMPT]
+            limit_s = job.timeout_s or 60.0
+            finished = run_client(command, environment=variables, cwd=place.project, timeout_s=limit_s)
+            return judge(finished, place.stub, nonce=job.nonce, host="Codex")
+
+        result = run()
+        if result.ok or not result.requests:
+            return result
+        place.stub.clear()
+        if not run(BYPASS).ok:
+            return result
+        advice = (
+            "The path is sound, but Codex skips the hooks until you trust them: start `codex`, enter `/hooks` and "
+            "approve them, or run `tacit install codex --trust-hooks`."
+        )
+        return replace(result, advice=advice, output_end="")

@@ -8,21 +8,32 @@ is missing.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from tacit.hosts.install.files import (
     STAMP,
+    HookEvents,
     JsonMember,
     OwnFile,
     Place,
     Target,
     files_of_project,
+    hook_entries,
     read_settings,
+    shell_line,
+)
+from tacit.hosts.probe import (
+    SEARCH_PATH,
+    ProbeResult,
+    ProofJob,
+    clean_environment,
+    not_run,
+    problem_of,
+    prove_client,
 )
 
-EVENTS: tuple[tuple[str, str, int], ...] = (
+EVENTS: HookEvents = (
     ("SessionStart", "", 10),
     ("UserPromptSubmit", "", 5),
     ("PreToolUse", "", 5),
@@ -34,7 +45,7 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
     ("PreCompact", "", 5),
     ("SessionEnd", "", 10),
 )
-"""(event, matcher, timeout in seconds). With event names in this form, the payload names its event."""
+"""In seconds. With event names in this form, the payload names its event."""
 HOOKS_FILE = "tacit.json"
 HOOKS_MARK = " copilot tacit-install:"
 
@@ -63,21 +74,9 @@ def targets(place: Place) -> tuple[Target, ...]:
 
 def hooks(launcher: Path) -> str:
     """Return the content of the file of hooks."""
-    command = (
-        f"{shlex.quote(str(launcher))} copilot {STAMP} || true"  # the hook client reads no more than the host
-    )
-    entries = {
-        event: [
-            {
-                "type": "command",
-                "bash": command,
-                "timeoutSec": timeout,
-                **({"matcher": matcher} if matcher else {}),
-            }
-        ]
-        for event, matcher, timeout in EVENTS
-    }
-    return json.dumps({"version": 1, "hooks": entries}, indent=2) + "\n"
+    handler = {"type": "command", "bash": shell_line(launcher, "copilot", STAMP, "|| true")}
+    entries = hook_entries(EVENTS, handler, timeout="timeoutSec", grouped=False)
+    return json.dumps({"version": 1, "hooks": {event: [entry] for event, entry in entries}}, indent=2) + "\n"
 
 
 def switched_off(
@@ -96,3 +95,37 @@ def switched_off(
     ):
         if values.get("disableAllHooks") is True:
             yield f"Copilot CLI runs no hooks: disableAllHooks is true in {path}. Take it out."
+
+
+MODEL = "stub-model"
+PROMPT = "Say hello in one word."
+
+
+def environment(
+    stub_url: str, *, home: Path, tacit_home: Path, search_path: str = SEARCH_PATH
+) -> dict[str, str]:
+    """Variables that make Copilot talk to the stub model and to nothing else."""
+    return {
+        **clean_environment(home, tacit_home, search_path=search_path),
+        "COPILOT_ALLOW_ALL": "true",
+        "COPILOT_AUTO_UPDATE": "false",
+        "COPILOT_MODEL": MODEL,
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_PROVIDER_API_KEY": "dummy",
+        "COPILOT_PROVIDER_BASE_URL": f"{stub_url}/v1",
+        "COPILOT_PROVIDER_TYPE": "openai",
+    }
+
+
+def prove(job: ProofJob) -> ProbeResult:
+    """Run `copilot -p` once, offline and without a login, with a copy of the file of hooks, and look for the nonce in what the model is asked."""
+    hooks = job.file(HOOKS_FILE)
+    try:
+        text = hooks.read_text(encoding="utf-8")
+    except OSError as error:
+        return not_run(f"{hooks} cannot be read ({error}). Run `tacit install copilot`.")
+    problem = problem_of(text, file=hooks, launcher=job.launcher, host="copilot")
+    if problem is not None:
+        return problem
+    files = {f".copilot/hooks/{HOOKS_FILE}": text}
+    return prove_client(job, "Copilot", files=files, command=("-p", PROMPT), environment=environment)

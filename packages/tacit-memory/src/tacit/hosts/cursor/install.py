@@ -5,15 +5,34 @@ In: folders and the launcher. Out: targets. The files and events follow cursor.c
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
+import json
 from dataclasses import dataclass
-from pathlib import Path
+from typing import cast
 
+from tacit.errors import HostError
 from tacit.hosts.install import jsonc
-from tacit.hosts.install.files import STAMP, HookSettings, JsonMember, OwnFile, Place, Target
+from tacit.hosts.install.files import (
+    STAMP,
+    HookEvents,
+    HookSettings,
+    JsonMember,
+    OwnFile,
+    Place,
+    Target,
+    hook_entries,
+    read_text,
+    shell_line,
+)
+from tacit.hosts.probe import (
+    ProbeResult,
+    ProofJob,
+    judge_answer,
+    not_run,
+    prove_command,
+)
+from tacit.hosts.probe.wire import as_mapping
 
-EVENTS: tuple[tuple[str, str, int], ...] = (
+EVENTS: HookEvents = (
     ("sessionStart", "", 10),
     ("beforeSubmitPrompt", "", 5),
     ("preToolUse", "Shell|Write|Delete|Task", 5),
@@ -23,7 +42,7 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
     ("preCompact", "", 5),
     ("sessionEnd", "", 10),
 )
-"""(event, matcher, timeout in seconds)."""
+"""In seconds."""
 RULE_MARK = "<!-- installed by tacit install cursor"
 _OPENING = '{\n  "version": 1\n}\n'
 _RULE = f"""\
@@ -43,8 +62,9 @@ def targets(place: Place) -> tuple[Target, ...]:
     """Return the files of the user's scope, or of a project's."""
     user_home, project_root, launcher = place.user_home, place.project_root, place.launcher
     folder = (user_home if project_root is None else project_root) / ".cursor"
+    hooks = hook_entries(EVENTS, {"command": shell_line(launcher, "cursor", STAMP)}, grouped=False)
     files: list[Target] = [
-        hooks_in(folder / "hooks.json", launcher),
+        CursorHooks(path=folder / "hooks.json", groups=hooks, opening=_OPENING),
         JsonMember(
             path=folder / "mcp.json",
             why="gives Cursor the memory tools (MCP server)",
@@ -69,13 +89,31 @@ class CursorHooks(HookSettings):
         return HookSettings.add(self, text)
 
 
-def hooks_in(path: Path, launcher: Path) -> CursorHooks:
-    """Our hooks in the `hooks.json` at `path`."""
-    entries = tuple((event, _entry(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS)
-    return CursorHooks(path=path, groups=entries, opening=_OPENING)
+def prove(job: ProofJob) -> ProbeResult:
+    """Run the command of `sessionStart` once with a payload of Cursor's documentation, and look for the nonce in its answer.
 
-
-def _entry(matcher: str, timeout: int, launcher: Path) -> Mapping[str, object]:
-    # Cursor takes one command line; the hook client reads only the host's name of it.
-    command = f"{shlex.quote(str(launcher))} cursor {STAMP}"
-    return {"command": command, "timeout": timeout, **({"matcher": matcher} if matcher else {})}
+    Cursor cannot run without its window, so this does not show what Cursor does with the answer.
+    """
+    hooks = job.file("hooks.json")
+    try:
+        node = jsonc.find(jsonc.read(read_text(hooks) or "{}", path=hooks), ("hooks", "sessionStart"))
+    except HostError as error:
+        return not_run(f"{error.message} {error.hint}")
+    commands = [str(as_mapping(item.value).get("command", "")) for item in (node.items if node else ())]
+    command = next((text for text in commands if str(job.launcher) in text), "")
+    if not command:
+        return not_run(f"{hooks} has no hook that calls {job.launcher}. Run `tacit install cursor`.")
+    session = f"doctor-{job.nonce}"
+    payload = {
+        "hook_event_name": "sessionStart", "conversation_id": session, "session_id": session,
+        "workspace_roots": [str(job.tacit_home)], "cursor_version": "doctor", "is_background_agent": False,
+        "composer_mode": "agent", "transcript_path": None,
+    }  # fmt: skip
+    finished = prove_command(job, ["/bin/sh", "-c", command], json.dumps(payload))
+    try:
+        answer = as_mapping(cast("object", json.loads(finished.out or "{}")))
+    except ValueError:
+        answer = as_mapping(None)
+    advice = "The hook's command ran and found nothing: see `tacit logs` and `tacit status`."
+    found = job.nonce in str(answer.get("additional_context", ""))
+    return judge_answer(finished, found, "additional_context", advice)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import cast
 
 from tacit.errors import HostError
 from tacit.hosts.install import TOOLS as ASKED_TOOLS
-from tacit.hosts.install import Ruling, jsonc
+from tacit.hosts.install import Ruling, jsonc, toml_tables
 from tacit.hosts.install.files import (
     STAMP,
+    HookEvents,
     HookSettings,
     JsonMember,
     OwnFile,
@@ -26,9 +26,20 @@ from tacit.hosts.install.files import (
     Rule,
     Target,
     files_of_project,
-    group_of,
+    hook_entries,
     read_settings,
     read_text,
+    shell_line,
+)
+from tacit.hosts.probe import (
+    SEARCH_PATH,
+    ProbeResult,
+    ProofJob,
+    clean_environment,
+    hooks_only,
+    not_run,
+    problem_of,
+    prove_client,
 )
 
 TOOLS = (
@@ -36,7 +47,7 @@ TOOLS = (
     r"|mcp_(?!tacit_).+)$"
 )
 """Calls that a rule may govern. Calls of our own tools are left out."""
-EVENTS: tuple[tuple[str, str, int], ...] = (
+EVENTS: HookEvents = (
     ("SessionStart", "", 10_000),
     ("BeforeAgent", "", 5_000),
     ("BeforeTool", TOOLS, 5_000),
@@ -44,7 +55,7 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
     ("AfterAgent", "", 5_000),
     ("SessionEnd", "", 10_000),
 )
-"""(event, matcher, timeout in milliseconds). The hook client has its own, much shorter deadline; this one only bounds a mistake."""
+"""In milliseconds."""
 HOOK_NAME = "tacit"
 """The name by which `/hooks` of the client shows the hooks and switches them off."""
 
@@ -89,22 +100,14 @@ class GeminiSettings:
 
     @property
     def _hooks(self) -> HookSettings:
-        groups = tuple((event, self._group(matcher, timeout)) for event, matcher, timeout in EVENTS)
-        return HookSettings(path=self.path, groups=groups)
+        command = shell_line(self.launcher, "gemini", STAMP)
+        handler = {"type": "command", "name": HOOK_NAME, "command": command}
+        return HookSettings(path=self.path, groups=hook_entries(EVENTS, handler))
 
     @property
     def _server(self) -> JsonMember:
         server = {"command": str(self.launcher), "args": ["mcp", "--host", "gemini"]}
         return JsonMember(path=self.path, why="", keys=("mcpServers", "tacit"), value=server)
-
-    def _group(self, matcher: str, timeout: int) -> Mapping[str, object]:
-        handler = {
-            "type": "command",
-            "name": HOOK_NAME,
-            "command": f"{shlex.quote(str(self.launcher))} gemini {STAMP}",  # the client runs it in a shell
-            "timeout": timeout,
-        }
-        return group_of(handler, matcher)
 
     def holds(self, text: str) -> bool:
         """Whether hooks and server are in it, complete and up to date."""
@@ -211,3 +214,61 @@ def permission(
     if allow or (allow is None and found[0].word == "allow"):
         return Permission(wanted=wanted, tools=ASKED_TOOLS)
     return Permission(gone=wanted, notes=(hint,) if allow is None else ())
+
+
+MODEL = "gemini-2.5-pro"
+PROMPT = "Say hello in one word."
+SETTINGS: Mapping[str, object] = {
+    "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+    "privacy": {"usageStatisticsEnabled": False},
+    "security": {"auth": {"selectedType": "gemini-api-key"}},
+    "telemetry": {"enabled": False},
+}
+"""Settings with which Gemini CLI takes its key from the environment and sends nothing but requests to the model."""
+
+
+def environment(
+    stub_url: str, *, home: Path, tacit_home: Path, search_path: str = SEARCH_PATH
+) -> dict[str, str]:
+    """Variables that make Gemini CLI talk to the stub model and to nothing else."""
+    return {
+        **clean_environment(home, tacit_home, search_path=search_path),
+        "GEMINI_API_KEY": "dummy",
+        "GEMINI_CLI_NO_RELAUNCH": "true",  # otherwise the client starts itself a second time, to have more memory
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        "GEMINI_TELEMETRY_ENABLED": "false",
+        "GOOGLE_GEMINI_BASE_URL": stub_url,
+    }
+
+
+def prove(job: ProofJob) -> ProbeResult:
+    """Run `gemini -p` once with the hooks exactly as the settings file holds them, and look for the nonce in what the model is asked.
+
+    The MCP server of the settings answers the calls of our tools that the stub model makes, as the user's policies allow.
+    """
+    settings = job.files[0]
+    try:
+        content = jsonc.read(settings.read_text(encoding="utf-8"), path=settings).value
+    except HostError as error:
+        return not_run(str(error))
+    except (OSError, UnicodeDecodeError) as error:
+        return not_run(f"{settings} cannot be read ({error}). Run `tacit install gemini`.")
+    hooks = hooks_only(content, ("hooks", "hooksConfig"))
+    problem = problem_of(json.dumps(hooks), file=settings, launcher=job.launcher, host="gemini")
+    if problem is not None:
+        return problem
+    if job.calls:
+        hooks["mcpServers"] = {"tacit": toml_tables.find(content, ("mcpServers", "tacit"))}
+        elsewhere = toml_tables.find(content, ("policyPaths",))
+        hooks |= {"policyPaths": elsewhere} if elsewhere else {}
+    return prove_client(
+        job,
+        "Gemini CLI",
+        files={
+            ".gemini/settings.json": json.dumps({**SETTINGS, **hooks}),
+            ".gemini/policies": job.user_home / ".gemini" / "policies",
+        },
+        command=("-m", MODEL, "-p", PROMPT),
+        environment=environment,
+        timeout_s=90.0,
+    )

@@ -14,7 +14,7 @@ import re
 import shlex
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Literal, Protocol, cast, runtime_checkable
@@ -451,9 +451,33 @@ class HookSettings:
         return text[: group.start] + inside + text[group.end :]
 
 
-def group_of(handler: Mapping[str, object], matcher: str = "") -> Mapping[str, object]:
-    """Return the group with one handler; "" = for all calls."""
-    return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
+HookEvents = Sequence[tuple[str, str, int]]
+"""What an installation hooks: (event, matcher, timeout in the host's unit); "" = for all calls. The hook client has its own, much shorter
+deadline; the timeout only bounds a mistake."""
+
+
+def hook_entries(
+    events: HookEvents, handler: Mapping[str, object], *, timeout: str = "timeout", grouped: bool = True
+) -> tuple[tuple[str, Mapping[str, object]], ...]:
+    """Make our entry for each event.
+
+    Args:
+        events: what is hooked.
+        handler: the members of a handler. The timeout is put where they hold one already, else behind them.
+        timeout: the member with the timeout.
+        grouped: whether an entry is a group with a list of handlers; else it is a single handler.
+    """
+    entries: list[tuple[str, Mapping[str, object]]] = []
+    for event, matcher, limit in events:
+        own = {**handler, timeout: limit}
+        match = {"matcher": matcher} if matcher else {}
+        entries.append((event, {**match, "hooks": [own]} if grouped else {**own, **match}))
+    return tuple(entries)
+
+
+def shell_line(launcher: Path, *words: str) -> str:
+    """Return the command line for hosts that give one to a shell. The hook client reads no more of it than the name of the host."""
+    return " ".join((shlex.quote(str(launcher)), *words))
 
 
 def not_plain_json(path: Path, text: str, *, reader: str, reads_mark: bool = True) -> str:

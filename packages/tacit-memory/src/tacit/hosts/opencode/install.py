@@ -13,6 +13,14 @@ from pathlib import Path
 from tacit.config.home import Home
 from tacit.errors import HostError
 from tacit.hosts.install.files import STAMP, JsonMember, OwnFile, Place, Target, is_there, plugin_text
+from tacit.hosts.probe import (
+    SEARCH_PATH,
+    ProbeResult,
+    ProofJob,
+    clean_environment,
+    not_run,
+    prove_client,
+)
 
 PLUGIN_MARK = 'export default { id: "tacit"'
 _BLANK = 'const INSTALLED = { home: "", launcher: "" }'
@@ -77,4 +85,68 @@ def _no_packages(folder: Path) -> tuple[Target, ...]:
     return (
         OwnFile(path=lock, why=why, content=json.dumps(content, indent=2) + "\n", mark=_LOCK_MARK),
         OwnFile(path=keep, why=why, content=f"{_KEEP_MARK}: an empty node_modules.\n", mark=_KEEP_MARK),
+    )
+
+
+PROVIDER, MODEL, SMALL_MODEL = "stub", "stub-model", "stub-small"
+PROMPT = "Say hello in one word."
+
+_LIMIT = {"context": 200_000, "output": 8_000}
+
+
+def configuration(stub_url: str) -> dict[str, object]:
+    """OpenCode's configuration that knows only the stub model at the base URL `stub_url`."""
+    return {
+        "model": f"{PROVIDER}/{MODEL}",
+        "small_model": f"{PROVIDER}/{SMALL_MODEL}",
+        "autoupdate": False,
+        "share": "disabled",
+        "enabled_providers": [PROVIDER],
+        "provider": {
+            PROVIDER: {
+                "npm": "@ai-sdk/openai-compatible",  # bundled with OpenCode: nothing is downloaded for it
+                "options": {"baseURL": f"{stub_url}/v1", "apiKey": "dummy"},
+                "models": {
+                    MODEL: {"tool_call": True, "limit": _LIMIT},
+                    SMALL_MODEL: {"limit": _LIMIT},
+                },
+            }
+        },
+    }
+
+
+def environment(
+    stub_url: str, *, home: Path, tacit_home: Path, search_path: str = SEARCH_PATH
+) -> dict[str, str]:
+    """Variables that make OpenCode talk to the stub model and to nothing else."""
+    return {
+        **clean_environment(home, tacit_home, search_path=search_path),
+        "OPENCODE_CONFIG_CONTENT": json.dumps(configuration(stub_url)),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_CLAUDE_CODE": "1",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_SHARE": "1",
+    }
+
+
+def prove(job: ProofJob) -> ProbeResult:
+    """Run `opencode run` once with a copy of the plugin file, and look for the nonce in what the model is asked.
+
+    The `bin/` of the throw-away Tacit home holds a launcher of its own, which the plugin starts a daemon with, and a daemon runs already: the plugin
+    does not wait for one.
+    """
+    plugin_file = job.file("tacit.js")
+    if not plugin_file.is_file():
+        return not_run(f"The plugin file {plugin_file} is missing. Run `tacit install opencode`.")
+    if not job.launcher.exists():
+        return not_run(f"The launcher {job.launcher} is missing. Run `tacit install opencode` again.")
+    return prove_client(
+        job,
+        "OpenCode",
+        files={f".config/opencode/plugins/{plugin_file.name}": plugin_file},
+        command=("run", PROMPT),
+        environment=environment,
+        timeout_s=120.0,
     )

@@ -12,19 +12,22 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
 
 from tacit.config.home import chosen_transport
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.files import read_text
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say, StubModel
-from tacit.hosts.probe.wire import as_list, as_mapping, flat_text
+from tacit.hosts.probe.wire import CallTool, Reply, Say, as_list, as_mapping, flat_text
 from tacit.system.processes import end_group, group_options
+
+if TYPE_CHECKING:
+    from tacit.hosts.probe.stub_model import StubModel
 
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where clients find git, node and a shell when the caller names no other folders."""
@@ -115,6 +118,7 @@ class ProofJob:
         executable: the program of the host, where it can be run.
         calls: tools of ours that the stub model calls.
         rules: the rules with which the host calls them without asking.
+        timeout_s: longest wait for what is run; 0 = as long as this host may take.
     """
 
     files: tuple[Path, ...]
@@ -126,6 +130,7 @@ class ProofJob:
     executable: Path = Path()
     calls: tuple[CallTool, ...] = ()
     rules: tuple[str, ...] = ()
+    timeout_s: float = 0.0
 
     def file(self, *names: str) -> Path:
         """Return the installed file of one of these names."""
@@ -167,6 +172,8 @@ class Scratch:
 @contextmanager
 def scratch(calls: Sequence[CallTool] = ()) -> Generator[Scratch]:
     """Start a stub model that makes `calls` and make the folders; afterwards stop it and remove them."""
+    from tacit.hosts.probe.stub_model import StubModel  # noqa: PLC0415 - a server, which an installation need not load
+
     folder = Path(tempfile.mkdtemp(prefix="tacit-probe-")).resolve()
     script = [Reply(when="", answers=(*calls, Say(text="done")))] if calls else []
     try:
@@ -177,6 +184,49 @@ def scratch(calls: Sequence[CallTool] = ()) -> Generator[Scratch]:
             yield Scratch(stub=stub, home=home, project=project)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def prove_client(
+    job: ProofJob,
+    host: str,
+    *,
+    files: Mapping[str, str | Path],
+    command: Sequence[str],
+    environment: Callable[..., Mapping[str, str]],
+    variables: Mapping[str, str] = MappingProxyType({}),
+    timeout_s: float = 60.0,
+) -> ProbeResult:
+    """Run the client once in a throw-away home against a stub model, and look for the nonce in what it sends to the model.
+
+    Args:
+        job: what is proven.
+        host: the name of the client for people.
+        files: what the home holds, by the paths in it; a `Path` is copied if it exists.
+        command: the arguments of the client.
+        environment: makes its variables from the stub's URL, `home`, `tacit_home` and `search_path`.
+        variables: further ones.
+        timeout_s: longest wait for the client, if the job does not say it.
+    """
+    with scratch(job.calls) as place:
+        for name, content in files.items():
+            copy = place.home / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, str):
+                copy.write_text(content, encoding="utf-8")
+            elif content.is_dir():
+                shutil.copytree(content, copy)
+            elif content.is_file():
+                shutil.copyfile(content, copy)
+        made = environment(
+            place.stub.url, home=place.home, tacit_home=job.tacit_home, search_path=job.search_path
+        )
+        finished = run_client(
+            [str(job.executable), *command],
+            environment={**made, **variables},
+            cwd=place.project,
+            timeout_s=job.timeout_s or timeout_s,
+        )
+        return judge(finished, place.stub, nonce=job.nonce, host=host)
 
 
 def judge(finished: Finished, stub: StubModel, *, nonce: str, host: str) -> ProbeResult:
@@ -246,25 +296,9 @@ _HELLO = {
 }
 
 
-def probe_server(
-    file: Path,
-    keys: Sequence[str],
-    *,
-    tacit_home: Path,
-    nonce: str,
-    search_path: str = SEARCH_PATH,
-    timeout_s: float = 60.0,
-) -> ProbeResult:
-    """Start the server of the entry at `keys` in `file` and look for `nonce` in the answer of `memory_search`.
-
-    Args:
-        file: the client's configuration. Read only.
-        keys: the keys of the entry, such as `("mcpServers", "tacit")`.
-        tacit_home: a throw-away Tacit home whose store holds a memory with `nonce`. The caller ends its daemon.
-        nonce: letters and digits that occur nowhere else.
-        search_path: PATH of the server.
-        timeout_s: longest wait.
-    """
+def prove_server(job: ProofJob, keys: Sequence[str]) -> ProbeResult:
+    """Start the MCP server that the client's file names at `keys`, and look for the nonce in its answer to `memory_search`."""
+    file = job.files[0]
     try:
         node = jsonc.find(jsonc.read(read_text(file) or "{}", path=file), keys)
     except HostError as error:
@@ -273,25 +307,39 @@ def probe_server(
     command = [str(entry.get("command", "")), *(str(word) for word in as_list(entry.get("args")))]
     if not command[0]:
         return not_run(f"{file} has no server {'.'.join(keys)}. Install it again.")
-    asked = {"name": "memory_search", "arguments": {"query": nonce}}
+    asked = {"name": "memory_search", "arguments": {"query": job.nonce}}
     messages = (
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked},
     )
     try:
-        finished = run_client(
-            command,
-            environment=clean_environment(tacit_home, tacit_home, search_path=search_path),
-            cwd=tacit_home,
-            timeout_s=timeout_s,
-            standard_input="".join(f"{json.dumps(message)}\n" for message in messages),
-        )
+        finished = prove_command(job, command, "".join(f"{json.dumps(message)}\n" for message in messages))
     except OSError as error:
         return not_run(f"{command[0]} cannot be started ({error.strerror}). Install it again.")
-    if nonce in _answer(finished.out):
-        return ProbeResult(ok=True, where=("answer of memory_search",), took_ms=finished.took_ms)
     advice = "The server that the file names ran and did not answer with the memory: see `tacit logs` and `tacit status`."
+    return judge_answer(finished, job.nonce in _answer(finished.out), "answer of memory_search", advice)
+
+
+def prove_command(job: ProofJob, command: Sequence[str], standard_input: str) -> Finished:
+    """Run a command of an installed file with the Tacit home of the job.
+
+    Raises:
+        OSError: if it cannot be started.
+    """
+    return run_client(
+        command,
+        environment=clean_environment(job.tacit_home, job.tacit_home, search_path=job.search_path),
+        cwd=job.tacit_home,
+        timeout_s=job.timeout_s or 60.0,
+        standard_input=standard_input,
+    )
+
+
+def judge_answer(finished: Finished, ok: bool, where: str, advice: str) -> ProbeResult:
+    """Turn a finished command into a result: the memory is in `where`, or what to do."""
+    if ok:
+        return ProbeResult(ok=True, where=(where,), took_ms=finished.took_ms)
     end = (finished.out + finished.err)[-2000:]
     return ProbeResult(ok=False, where=(), took_ms=finished.took_ms, advice=advice, output_end=end)
 
@@ -306,10 +354,3 @@ def _answer(out: str) -> str:
         if message.get("id") == 2:
             return flat_text(as_mapping(message.get("result")).get("content"))
     return ""
-
-
-def prove_server(job: ProofJob, keys: Sequence[str]) -> ProbeResult:
-    """Run the command that the client's file names at `keys`, and look for the nonce in its answer."""
-    return probe_server(
-        job.files[0], keys, tacit_home=job.tacit_home, nonce=job.nonce, search_path=job.search_path
-    )
