@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,8 @@ from tacit.capture.transcript import TranscriptSource, read_transcript
 from tacit.cli import checks
 from tacit.hosts.registry import BUILT_IN, BuiltInHost, HostFolders
 from tacit.hosts.transcripts.sessions import find_transcripts
+from tacit.model.pack import Block, Surface
+from tacit.ports.host import Host
 from tacit.state.captured import Position
 
 MODULES = {
@@ -22,12 +25,10 @@ HOST = Plain("toy")
 """,
     "install": """
 from tacit.hosts.install.files import JsonMember
+from tacit.hosts.probe import ProbeResult
 def targets(place):
     folder = place.project_root or place.user_home
     return (JsonMember(path=folder / ".toy" / "hooks.json", why="calls Tacit", keys=("tacit",), value=str(place.launcher)),)
-""",
-    "proof": """
-from tacit.hosts.probe import ProbeResult
 def prove(job):
     seen = str(job.launcher) in job.file("hooks.json").read_text() and job.executable.name == "toy-agent"
     return ProbeResult(ok=seen, where=(job.nonce,), took_ms=10.0)
@@ -46,13 +47,70 @@ FORMATS = {"toy": read_toy}
 }
 
 
+HOOK_MODULES = {
+    "__init__": """
+from tacit.hosts.hooks import HookEvent, HookHost, field_or_step, said
+from tacit.model.pack import Surface
+from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities
+ASK = field_or_step("ask_id")
+EVENTS = {
+    "Begin": HookEvent(means="start", once=("startup",), context=True),
+    "Ask": HookEvent(means="prompt", by=(ASK,), context=True, notice=True),
+    "Before": HookEvent(means="tool_start"),
+    "After": HookEvent(means="tool_end", context=True),
+    "Failed": HookEvent(means="tool_failed", text="problem", context=True),
+    "Answered": HookEvent(means="message_end", by=(ASK, said("answer")), text="answer"),
+    "Over": HookEvent(means="end", by=(ASK,)),
+}
+TOOLS = {"sh": "bash", "see": "read", "change": "edit", "make": "write"}
+class Crank(HookHost):
+    name = "crank"
+    capabilities = HostCapabilities(
+        arrival=BESIDE_RESULTS, cap_chars=9_500, stored=True, post_compaction=False, refuses=True, title="Crank",
+        deliveries=tuple(Delivery(surface=surface, where="end of the message") for surface in (Surface.START, Surface.PROMPT)),
+    )
+    events = EVENTS
+    tools = TOOLS
+    turn = "ask_id"
+HOST = Crank()
+""",
+    "install": """
+import json
+from tacit.hosts.install.files import HookSettings, JsonMember, hook_entries, shell_line
+from tacit.hosts.probe import judge_answer, prove_command
+EVENTS = tuple((event, "", 5) for event in ("Begin", "Ask", "Before", "After", "Failed", "Answered", "Over"))
+def targets(place):
+    folder = (place.project_root or place.user_home) / ".crank"
+    handler = {"type": "command", "command": shell_line(place.launcher, "crank")}
+    server = {"command": str(place.launcher), "args": ["mcp", "--host", "crank"]}
+    return (
+        HookSettings(path=folder / "settings.json", groups=hook_entries(EVENTS, handler)),
+        JsonMember(path=folder / "mcp.json", why="gives Crank the memory tools", keys=("mcpServers", "tacit"), value=server),
+    )
+def prove(job):
+    payload = {"hook_event_name": "Begin", "session_id": "proof", "cwd": str(job.tacit_home)}
+    finished = prove_command(job, [str(job.launcher), "crank"], json.dumps(payload))
+    return judge_answer(finished, job.nonce in finished.out, "answer of Begin", "The hook found nothing: see `tacit logs`.")
+""",
+}
+"""A host with command hooks: events, fields and tools are data, and nothing of it is code of its own."""
+
+
+def add_host(
+    folder: Path, modules: dict[str, str], monkeypatch: pytest.MonkeyPatch, host: BuiltInHost
+) -> BuiltInHost:
+    """Write the folder of a host, and register it."""
+    package = folder / "packages" / host.package
+    package.mkdir(parents=True)
+    for name, text in modules.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(package.parent)
+    monkeypatch.setitem(BUILT_IN, host.name, host)
+    return host
+
+
 @pytest.fixture
 def toy(tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltInHost:
-    folder = tmp_path / "packages" / "toy_host"
-    folder.mkdir(parents=True)
-    for name, text in MODULES.items():
-        (folder / f"{name}.py").write_text(text)
-    monkeypatch.syspath_prepend(folder.parent)
     program = tacit.place.user_home / ".toy" / "bin" / "toy-agent"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho 1.2.3\n")
@@ -61,8 +119,15 @@ def toy(tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltInHost:
         name="toy", title="Toy", package="toy_host", program="toy-agent", places=(".toy/bin/toy-agent",), data=(".toy",),
         start={"event": "start"}, reads_sessions=True,
     )  # fmt: skip
-    monkeypatch.setitem(BUILT_IN, host.name, host)
-    return host
+    return add_host(tmp_path, MODULES, monkeypatch, host)
+
+
+@pytest.fixture
+def crank(tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltInHost:
+    host = BuiltInHost(
+        name="crank", title="Crank", package="crank_host", program="crank", start={"hook_event_name": "Begin"}
+    )
+    return add_host(tmp_path, HOOK_MODULES, monkeypatch, host)
 
 
 def test_it_is_offered_installed_and_taken_out(tacit, toy):
@@ -103,3 +168,56 @@ def test_doctor_checks_its_files_and_proves_it(tacit, toy):
     assert (files.name, files.state) == ("toy", "ok")
     assert (proof.name, proof.state) == ("toy proof", "ok")
     assert "quokka" in proof.detail
+
+
+def test_a_host_with_command_hooks_is_about_forty_lines_of_data(tacit, crank):
+    assert sum(len(text.strip().splitlines()) for text in HOOK_MODULES.values()) <= 42
+    assert tacit("remember", "Run make lint before every commit.").code == 0
+
+    def send(event: str, **fields: object) -> dict[str, object]:
+        payload = {"hook_event_name": event, "session_id": "s", "cwd": str(tacit.project), **fields}
+        return json.loads(tacit.daemon.engine.hook("crank", payload, deadline_ms=60_000.0) or "{}")
+
+    said = send("Begin", source="startup")["hookSpecificOutput"]
+    assert said["hookEventName"] == "Begin"
+    assert "make lint" in said["additionalContext"]
+    signal = HookedSignal(Hosts()["crank"], str(tacit.project))
+    assert signal("Ask", prompt="Ship it", ask_id="a1") == ("PromptSubmitted", "Ship it")
+    call = {"tool_name": "sh", "tool_use_id": "t1", "tool_input": {"command": "make"}}
+    assert signal("Before", **call) == ("ToolStarting", "make")
+    assert signal("Failed", problem="no rule", **call) == ("ToolFailed", "make")
+    assert signal("Answered", answer="Done.") == ("MessageEnded", "Done.")
+    assert signal("Over", reason="exit") == ("SessionEnded", "exit")
+    assert Hosts()["crank"].parse({"hook_event_name": "Other", "session_id": "s"}, at_ms=1) is None
+    refused = Block(surface=Surface.ACTION, text="never", memory_ids=("m",), refuses=True)
+    answer = json.loads(Hosts()["crank"].encode({"hook_event_name": "Before"}, refused))
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_its_hooks_stand_beside_those_of_others_and_go_again(tacit, crank):
+    file = tacit.place.user_home / ".crank" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(
+        before := '{"hooks": {"Begin": [{"hooks": [{"type": "command", "command": "theirs"}]}]}}\n'
+    )
+    assert tacit("install", "crank", "--yes").code == 0
+    hooks = json.loads(file.read_text())["hooks"]
+    assert len(hooks["Begin"]) == 2
+    assert hooks["Ask"] == [
+        {"hooks": [{"type": "command", "command": f"{tacit.place.home.launcher} crank", "timeout": 5}]}
+    ]
+    assert tacit("uninstall", "crank", "--yes").code == 0
+    assert file.read_text() == before
+
+
+class HookedSignal:
+    """What a payload becomes: the sort of its signal, and its words."""
+
+    def __init__(self, host: Host, cwd: str) -> None:
+        self.host, self.cwd = host, cwd
+
+    def __call__(self, event: str, **fields: object) -> tuple[str, str]:
+        payload = {"hook_event_name": event, "session_id": "s", "cwd": self.cwd, **fields}
+        signal = self.host.parse(payload, at_ms=1_000)
+        words = getattr(signal, "text", "") or getattr(signal, "reason", "")
+        return type(signal).__name__, words or signal.call.command

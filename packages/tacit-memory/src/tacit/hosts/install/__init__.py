@@ -13,7 +13,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
@@ -198,18 +198,9 @@ def plan(
     book = _record_file(home, host)
     book_before = read_text(book)
     originals = _read_record(book_before)
-    permission = _permission(host, allow, originals, user_home=user_home, project_root=project_root)
-    place = Place(
-        user_home=user_home,
-        project_root=project_root,
-        home=home,
-        launcher=launcher or home.launcher,
-        trust=trust,
-        rules=permission.rules,
-        earlier=permission.earlier,
-    )
-    targets = _targets(host, place)
-    targets = (*targets, *permission.wanted)
+    place = Place(user_home, project_root, home, launcher or home.launcher, trust=trust)
+    place, permission = _permitted(host, place, allow, originals)
+    targets = (*_targets(host, place), *permission.wanted)
     linked = _check_links(targets, project_root)
     edits: list[FileEdit] = []
     notes = [*linked, *permission.notes]
@@ -252,17 +243,9 @@ def uninstall(
     book = _record_file(home, host)
     book_before = read_text(book)
     originals = _read_record(book_before)
-    written = _permission(host, None, originals, user_home=user_home, project_root=project_root)
-    place = Place(
-        user_home=user_home,
-        project_root=project_root,
-        home=home,
-        launcher=launcher or home.launcher,
-        rules=written.rules,
-        earlier=written.earlier,
-    )
-    targets = _targets(host, place)
-    targets = (*targets, *written.wanted, *written.gone)
+    place = Place(user_home, project_root, home, launcher or home.launcher)
+    place, written = _permitted(host, place, None, originals)
+    targets = (*_targets(host, place), *written.wanted, *written.gone)
     linked = _check_links(targets, project_root)
     edits: list[FileEdit] = []
     for target in targets:
@@ -293,31 +276,30 @@ def _take_out(target: Target, originals: dict[Path, OriginalFile], *, why: str) 
     return [FileEdit(path=target.path, before=current, after=after, why=why, folders=folders)]
 
 
-def _permission(
-    host: str,
-    allow: bool | None,
-    originals: Mapping[Path, OriginalFile],
-    *,
-    user_home: Path,
-    project_root: Path | None,
-) -> Permission:
-    """Decide which rules a host's files shall hold. For `allow` see `plan`; a rule of the user's own wins over ours and is never ours."""
+def _permitted(
+    host: str, place: Place, allow: bool | None, originals: Mapping[Path, OriginalFile]
+) -> tuple[Place, Permission]:
+    """Decide which rules a host's files shall hold, and put them into the place.
+
+    For `allow` see `plan`; a rule of the user's own wins over ours and is never ours.
+    """
     decide = BUILT_IN[host].offered("install", "permission") if host in BUILT_IN else None
     if decide is None:
-        return Permission()
+        return place, Permission()
 
     def earlier_in(path: Path) -> tuple[str, ...]:
         return originals[path].rules if path in originals else ()
 
     change = f"`tacit install {host} --allow-tools`"
-    return decide(
+    permission: Permission = decide(
         allow,
-        rulings(host, user_home=user_home, project_root=project_root),
-        user_home=user_home,
-        project_root=project_root,
+        rulings(host, user_home=place.user_home, project_root=place.project_root),
+        user_home=place.user_home,
+        project_root=place.project_root,
         earlier_in=earlier_in,
         hint=f"{BUILT_IN[host].title} asks before each call of {' and '.join(TOOLS)}; {change} changes that",
     )
+    return replace(place, rules=permission.rules, earlier=permission.earlier), permission
 
 
 def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[str, ...]:
@@ -366,17 +348,8 @@ def installed(
     """
     launcher = launcher or home.launcher
     try:
-        permission = _permission(host, None, {}, user_home=user_home, project_root=project_root)
-        place = Place(
-            user_home=user_home,
-            project_root=project_root,
-            home=home,
-            launcher=launcher,
-            rules=permission.rules,
-            earlier=permission.earlier,
-        )
-        targets = _targets(host, place)
-        targets = (*targets, *permission.wanted)
+        place, permission = _permitted(host, Place(user_home, project_root, home, launcher), None, {})
+        targets = (*_targets(host, place), *permission.wanted)
     except HostError as error:  # which files there are depends on what one of them holds
         return HostStatus(host=host, state="absent", problems=(str(error),))
     files: list[tuple[Path, str]] = []

@@ -209,7 +209,7 @@ def describe_age(version: int) -> str:
     return f"is stale: it carries {version_text}, and this Tacit writes version {INSTALL_VERSION}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where an installation writes, and what the user agreed to.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import TypedDict
 
 from tacit.hosts.payload import (
     MAX_OUTPUT_CHARS,
@@ -76,28 +77,21 @@ class OpenCode:
 
     __slots__ = ()
 
-    @property
-    def name(self) -> str:
-        """`opencode`."""
-        return NAME
-
-    @property
-    def capabilities(self) -> HostCapabilities:
-        """OpenCode stores nothing: the plugin re-adds every block on each request, and asks again after a restart."""
-        return HostCapabilities(
-            arrival=BESIDE_RESULTS,
-            cap_chars=CAP_CHARS,
-            stored=False,
-            post_compaction=True,
-            loads_rule_files=("AGENTS.md",),
-            rule_file_fallbacks=("CLAUDE.md", "CONTEXT.md"),
-            system_prompt=True,
-            agents_without_tools=("explore",),
-            title="OpenCode",
-            basis="measured on version 1.18.33",
-            tool_calls="The host does not ask before `memory_get` and `memory_add`, unless your `permission` says so.",
-            deliveries=_DELIVERIES,
-        )
+    name = NAME
+    capabilities = HostCapabilities(
+        arrival=BESIDE_RESULTS,
+        cap_chars=CAP_CHARS,
+        stored=False,
+        post_compaction=True,
+        loads_rule_files=("AGENTS.md",),
+        rule_file_fallbacks=("CLAUDE.md", "CONTEXT.md"),
+        system_prompt=True,
+        agents_without_tools=("explore",),
+        title="OpenCode",
+        basis="measured on version 1.18.33",
+        tool_calls="The host does not ask before `memory_get` and `memory_add`, unless your `permission` says so.",
+        deliveries=_DELIVERIES,
+    )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
         """Read what the plugin sent; None for events that mean nothing to us (`ping`, `replay`, unknown ones).
@@ -175,6 +169,27 @@ def _moment(fields: Fields, at_ms: int) -> str:
     return fields.identifier("id") or str(time_step(at_ms))
 
 
+class _Common(TypedDict):
+    session: SessionKey
+    at_ms: int
+    cwd: str
+    agent: str
+    transcript_path: str
+    parent: SessionKey | None
+
+
+def _common(fields: Fields, at_ms: int, *, agent: bool = True, transcript: bool = True) -> _Common:
+    """Return the fields that signals share; not every event tells the agent and the transcript."""
+    return _Common(
+        session=_session(fields),
+        at_ms=at_ms,
+        cwd=fields.path("directory"),
+        agent=fields.identifier("agent") if agent else "",
+        transcript_path=fields.path("transcriptPath") if transcript else "",
+        parent=_parent(fields),
+    )
+
+
 def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | SubagentStarted:
     if fields.identifier("parentID") and event != "compacted":
         return _subagent(fields, at_ms)
@@ -185,14 +200,12 @@ def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | Subagen
     copied = zip(
         fields.texts("originals", most=MAX_REPLAY), fields.texts("copies", most=MAX_REPLAY), strict=False
     )
+    common = _common(fields, at_ms)
+    if source == "fork":
+        common["parent"] = _forked_from(fields)
     return SessionStarted(
-        session=_session(fields),
+        **common,
         key=f"start:{name}:{moment}",
-        at_ms=at_ms,
-        cwd=fields.path("directory"),
-        agent=fields.identifier("agent"),
-        transcript_path=fields.path("transcriptPath"),
-        parent=_parent(fields) if source != "fork" else _forked_from(fields),
         source=source,
         copied=tuple(copied),
         turns_back=max(0, fields.whole("turnsBack") or 0),
@@ -200,18 +213,12 @@ def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | Subagen
 
 
 def _subagent(fields: Fields, at_ms: int) -> SubagentStarted:
-    session = _session(fields)
-    agent = fields.identifier("agent")
+    common = _common(fields, at_ms)
     return SubagentStarted(
-        session=session,
+        **common,
         key="subagent",
-        at_ms=at_ms,
-        cwd=fields.path("directory"),
-        agent=agent,
-        agent_id=session.session_id,
-        transcript_path=fields.path("transcriptPath"),
-        parent=_parent(fields),
-        agent_type=agent,
+        agent_id=common["session"].session_id,
+        agent_type=common["agent"],
         task=fields.text("text"),
     )
 
@@ -219,46 +226,34 @@ def _subagent(fields: Fields, at_ms: int) -> SubagentStarted:
 def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
     text = fields.needed_text("text")
     message_id = fields.identifier("messageID")
-    parent = _parent(fields)
+    common = _common(fields, at_ms)
     return PromptSubmitted(
-        session=_session(fields),
+        **common,
         key=f"prompt:{message_id}" if message_id else f"prompt:{digest(_moment(fields, at_ms), text)}",
-        at_ms=at_ms,
-        cwd=fields.path("directory"),
-        agent=fields.identifier("agent"),
-        transcript_path=fields.path("transcriptPath"),
-        parent=parent,
         text=text,
         message_id=message_id,
         previous_message_end=fields.text("previous", limit=MAX_OUTPUT_CHARS),
-        machine=parent is not None or fields.flag("synthetic") or machine_made(text),
+        machine=common["parent"] is not None or fields.flag("synthetic") or machine_made(text),
     )
 
 
 def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished | ToolFailed:
-    session = _session(fields)
-    call = _call(fields)
+    common, call = _common(fields, at_ms, transcript=False), _call(fields)
     key = f"{event}:{call.call_id or digest(call.tool, call.paths, call.command, _moment(fields, at_ms))}"
-    cwd, agent, parent = fields.path("directory"), fields.identifier("agent"), _parent(fields)
     if event == "tool.before":
         # What a subagent notes is of the session that the user types in.
-        at_work = parent if call.writes and not call.fetches and parent else session
-        return ToolStarting(
-            session=at_work, key=key, at_ms=at_ms, cwd=cwd, agent=agent, parent=parent, call=call
-        )
+        if call.writes and not call.fetches and common["parent"]:
+            common["session"] = common["parent"]
+        return ToolStarting(**common, key=key, call=call)
     output = fields.text("output", limit=MAX_OUTPUT_CHARS)
     exit_code = fields.whole("exit")
     if event == "tool.after" and not exit_code:
-        return ToolFinished(
-            session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, parent=parent, call=call, output=output
-        )  # fmt: skip
+        return ToolFinished(**common, key=key, call=call, output=output)
     if event == "tool.after":
         error = f"Exit code {exit_code}\n{output}"
     else:
         error = fields.needed_text("error", limit=MAX_OUTPUT_CHARS)
-    return ToolFailed(
-        session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, parent=parent, call=call, error=error
-    )  # fmt: skip
+    return ToolFailed(**common, key=key, call=call, error=error)
 
 
 def _call(fields: Fields) -> ToolCall:
@@ -268,8 +263,7 @@ def _call(fields: Fields) -> ToolCall:
     word = arguments.loose_text
     words = [word(key) for key in ("newString", "content", "patchText", "prompt", "pattern", "query", "url")]
     if isinstance(arguments.raw("edits"), list):
-        words += [edit.text("newString", limit=MAX_OUTPUT_CHARS) for edit in arguments.children("edits")
-                  if isinstance(edit.raw("newString"), str)]  # fmt: skip
+        words += [edit.loose_text("newString") for edit in arguments.children("edits")]
     paths = [word("filePath"), word("path"), *_PATCHED_FILE.findall(word("patchText"))]
     return ToolCall(
         tool=_TOOLS.get(name, name),
@@ -294,32 +288,19 @@ def _compacting(fields: Fields, at_ms: int) -> Compacting:
 
 
 def _message_end(fields: Fields, event: str, at_ms: int) -> MessageEnded | None:
-    session = _session(fields)
+    common = _common(fields, at_ms)
     text = fields.text("text")
     if not text:  # an idle without words would wipe out the end of the last message
         return None
-    return MessageEnded(
-        session=session,
-        key=f"{event}:{digest(fields.identifier('messageID') or _moment(fields, at_ms), text)}",
-        at_ms=at_ms,
-        cwd=fields.path("directory"),
-        agent=fields.identifier("agent"),
-        transcript_path=fields.path("transcriptPath"),
-        parent=_parent(fields),
-        text=text,
-        final=event == "idle",
-    )
+    key = f"{event}:{digest(fields.identifier('messageID') or _moment(fields, at_ms), text)}"
+    return MessageEnded(**common, key=key, text=text, final=event == "idle")
 
 
 def _ended(fields: Fields, event: str, at_ms: int) -> SessionEnded:
     deleted = event == "deleted"
     return SessionEnded(
-        session=_session(fields),
+        **_common(fields, at_ms, agent=False),
         key="deleted" if deleted else f"end:{_moment(fields, at_ms)}",
-        at_ms=at_ms,
-        cwd=fields.path("directory"),
-        transcript_path=fields.path("transcriptPath"),
-        parent=_parent(fields),
         reason="deleted" if deleted else fields.identifier("reason"),
         deleted=deleted,
     )
