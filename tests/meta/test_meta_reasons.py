@@ -29,7 +29,7 @@ CLOSED: dict[tuple[str, str], str] = {
         "timeout",
     ): "`Failure.reason` is a closed literal that HTTP statuses stand for",
     (
-        "packages/tacit-memory/src/tacit/capture/bootstrap/history.py",
+        "packages/tacit-memory/src/tacit/capture/bootstrap/sources.py",
         "split",
     ): "counts the words of a commit message",
 }

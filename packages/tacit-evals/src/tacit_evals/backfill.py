@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
-from tacit.capture.report import CaptureReport
+from tacit.capture.backfill import CaptureReport
 from tacit.capture.session import SessionContext, extract_learnings
 from tacit.config.settings import EmbedderSettings, PrivacySettings
 from tacit.errors import TacitError

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.bootstrap.markdown import read_rules
-from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.extract.session_end import find_statements, open_loops
+from tacit.capture.explicit import find_explicit
 from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.session import find_statements, open_loops
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.hosts.transcripts import Turn
 from tacit.hosts.transcripts.rows import read_messages

@@ -9,10 +9,10 @@ from tacit.model.kinds import BUILTIN
 from tacit.model.situation import Situation
 from tacit.model.trigger import ACTIONS, Trigger
 from tacit.reading.commands import split_commands
-from tacit.reading.entities import find_entities
 from tacit.reading.errors import MAX_CHARS, error_signature
 from tacit.reading.sentences import shorten_at_sentence, split_sentences
 from tacit.reading.situation import read_situation
+from tacit.reading.terms import find_entities
 from tacit.reading.trigger import Matcher, format_when, make_trigger, parse_when
 
 ANY = st.text(max_size=200)

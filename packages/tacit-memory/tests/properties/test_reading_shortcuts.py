@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.reading.entities import find_entities
 from tacit.reading.errors import ERROR_TEXT, looks_like_error
-from tacit.reading.terms import IDENTIFIER, PATH, find_paths, identifiers, prose_of
+from tacit.reading.terms import IDENTIFIER, PATH, find_entities, find_paths, identifiers, prose_of
 
 _PIECES = (
     "fix", "the", "src/a.py", "a.py", ".env", "Makefile", "LICENSE", "README", "c:\\x\\y.ts", "and/or", "e.g.", "v1.2", "@scope/name", ".", "\n",

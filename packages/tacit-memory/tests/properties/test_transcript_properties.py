@@ -10,9 +10,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.capture.bootstrap.decisions import read_decision
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
-from tacit.capture.bootstrap.sources import read_readme
+from tacit.capture.bootstrap.sources import read_decision, read_readme
 from tacit.errors import HostError, InvalidPayload
 from tacit.hosts.claude_code.transcript import read_claude_code
 from tacit.hosts.codex.transcript import read_codex

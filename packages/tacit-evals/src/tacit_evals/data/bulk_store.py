@@ -33,7 +33,7 @@ from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import SystemClock
-from tacit.reading.moments.calls import keys_of_rule
+from tacit.reading.moment_calls import keys_of_rule
 from tacit.text.tokens import code_words
 from tacit_evals.data.workload import (
     KIND_SHARES,

@@ -21,8 +21,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
 from tacit.reading.match import MatchModel
-from tacit.reading.trigger_maker import LocalTriggers
-from tacit.reading.trigger_model import TriggerModel
+from tacit.reading.trigger_model import LocalTriggers, TriggerModel
 from tacit.recall.score import GateModel, PromptTransform
 from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.fit.labelled import LabelledPrompt, labelled_prompts

@@ -18,7 +18,7 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import ACTIONS, Trigger
 from tacit.reading.match import Matcher, MatchModel, Weights, match_artifact, match_from
 from tacit.reading.situation import read_situation
-from tacit.reading.trigger_maker import LocalTriggers
+from tacit.reading.trigger_model import LocalTriggers
 from tacit_evals.data.rows import Row, read_rows, read_table
 from tacit_evals.fit.labelled import LabelledPrompt
 from tacit_evals.fit.leaks import usable

@@ -19,8 +19,7 @@ from tacit.ports.models import Embedder
 from tacit.reading.match import Matcher
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
-from tacit.reading.trigger_maker import LocalTriggers
-from tacit.reading.trigger_model import STATEMENT_CHARS, said_by_rules, statement_words
+from tacit.reading.trigger_model import STATEMENT_CHARS, LocalTriggers, said_by_rules, statement_words
 from tacit.recall.retrieve import QUERY_CHARS
 from tacit_evals.fit import trigger as triggers
 from tacit_evals.fit.fitted import match_without, trigger_without

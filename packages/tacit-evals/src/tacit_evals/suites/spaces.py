@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.capture.relate import infer_relations
+from tacit.capture.prepare import infer_relations
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import EmbedderSettings, RecallSettings

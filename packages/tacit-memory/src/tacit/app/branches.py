@@ -26,7 +26,7 @@ from tacit.session.branches import (
 from tacit.state.registry import BRANCHES
 
 if TYPE_CHECKING:
-    from tacit.capture.branches.look import BranchesSeen
+    from tacit.capture.branches import BranchesSeen
 
 KEPT_MS = 60_000.0
 MAX_KEPT = 256

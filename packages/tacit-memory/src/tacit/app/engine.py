@@ -60,7 +60,7 @@ from tacit.ports.host import (
 )
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.presets import preset_of
-from tacit.reading.entities import find_entities
+from tacit.reading.terms import find_entities
 from tacit.reading.trigger import parse_when
 from tacit.recall.finished import Replayed, replay
 from tacit.recall.pipeline import RecallPipeline

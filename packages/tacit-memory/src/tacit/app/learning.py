@@ -237,7 +237,7 @@ class Learning:
 
     def _take_back(self, signal: PromptSubmitted, said_in: str) -> None:
         """Undo what the prompt before this one taught, where this one takes it back in so many words."""
-        from tacit.capture.meant import is_taken_back_by  # noqa: PLC0415 - loads the write side
+        from tacit.capture.explicit import is_taken_back_by  # noqa: PLC0415 - loads the write side
 
         store = self._parts.store
         told = MemoryFilter(session=signal.session, tiers=(TrustTier.USER,)) if said_in else None
@@ -253,7 +253,7 @@ class Learning:
 
     def _note_kept(self, state: SessionState, text: str, changes: Sequence[Change]) -> None:
         """Note in the record of the session whether what a prompt marks was stored: a reminder to the agent depends on it."""
-        from tacit.capture.extract.explicit import asks_to_keep  # noqa: PLC0415 - loads the write side
+        from tacit.capture.explicit import asks_to_keep  # noqa: PLC0415 - loads the write side
         from tacit.hosts.transcripts import clean_prompt  # noqa: PLC0415
 
         known = any(isinstance(change, Skip) and change.memory_id for change in changes)

@@ -8,20 +8,19 @@ from dataclasses import replace
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.reasons import change_text
-from tacit.capture.amend import with_amended_digests
-from tacit.capture.branches.marks import ended_for, replaced_on_branch
 from tacit.capture.marks import kind_of
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import (
     checked_headline,
     checked_text,
     clean_trigger,
+    link_entities,
     offset_at,
     refuse_long,
     secrets_in,
     words_of,
 )
-from tacit.capture.relate import link_entities
+from tacit.capture.store import ended_for, replaced_on_branch, with_amended_digests
 from tacit.errors import InvalidInput, RefusedByRedaction
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.changes import FORGOTTEN, Change, Draft, Edit, Retire, Skip, Supersede

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from tacit.capture.explicit import NotMeant, taken_back_later, why_not_meant
 from tacit.capture.marks import lead_free, points_back, read_marked
-from tacit.capture.meant import NotMeant, taken_back_later, why_not_meant
 from tacit.capture.prepare import MAX_CHARS
 from tacit.capture.prose import Sentence, hide_quotes, spoken_sentences
 from tacit.model.change_reason import ChangeCause, ChangeReason

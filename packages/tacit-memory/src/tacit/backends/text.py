@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from tacit.model.memory import Entity, Memory
-from tacit.reading.moments.calls import keys_of_rule
+from tacit.reading.moment_calls import keys_of_rule
 from tacit.text.tokens import code_words
 
 REPLACEMENT = "\ufffd"

@@ -2,22 +2,97 @@
 
 Every session is a transaction of its own with its checkpoint, so that an interruption loses at most one and a second run
 adds nothing. A file that cannot be read is named in the report; the others are read all the same.
+
+Counting what capture did. In: changes. Out: a report. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tacit.capture.report import CaptureReport, FileReport, report_of
 from tacit.capture.transcript import TranscriptSource
 from tacit.errors import HostError, InvalidPayload
 from tacit.hosts.opencode.transcript import read_served, served_sessions
 from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.hosts.transcripts.sessions import Session, detect_format, read_sessions
-from tacit.model.changes import Change
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.ports.writer import is_headless_folder
 from tacit.state.captured import Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileReport:
+    """The result for one transcript file.
+
+    Attributes:
+        path: the file.
+        host: whose sessions these are; empty where it holds no conversation.
+        sessions: sessions in it.
+        prompts: what people said in them that was not read before.
+        bad_lines: lines that made no sense; the others were read.
+        error: why it could not be read, or empty.
+    """
+
+    path: str
+    host: str = ""
+    sessions: int = 0
+    prompts: int = 0
+    bad_lines: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureReport:
+    """The result of one capture run.
+
+    `handovers` counts sessions worked through, `failed` those (or whole files) that could not be, `files` tells more of
+    each where a run reads files.
+    """
+
+    handovers: int = 0
+    added: int = 0
+    merged: int = 0
+    superseded: int = 0
+    contradicted: int = 0
+    retired: int = 0
+    skipped: int = 0
+    failed: int = 0
+    files: tuple[FileReport, ...] = ()
+
+    def __add__(self, other: CaptureReport) -> CaptureReport:
+        return CaptureReport(
+            handovers=self.handovers + other.handovers,
+            added=self.added + other.added,
+            merged=self.merged + other.merged,
+            superseded=self.superseded + other.superseded,
+            contradicted=self.contradicted + other.contradicted,
+            retired=self.retired + other.retired,
+            skipped=self.skipped + other.skipped,
+            failed=self.failed + other.failed,
+            files=(*self.files, *other.files),
+        )
+
+
+def report_of(changes: Iterable[Change], *, handovers: int = 0) -> CaptureReport:
+    """Count `changes`. An edit of a session's own note counts as merged."""
+    counts = dict.fromkeys(("added", "merged", "superseded", "contradicted", "retired", "skipped"), 0)
+    for change in changes:
+        match change:
+            case Add():
+                counts["added"] += 1
+            case Merge() | Edit():
+                counts["merged"] += 1
+            case Supersede():
+                counts["superseded"] += 1
+            case Contradict():
+                counts["contradicted"] += 1
+            case Retire():
+                counts["retired"] += 1
+            case Skip():
+                counts["skipped"] += 1
+    return CaptureReport(handovers=handovers, **counts)
+
 
 Capture = Callable[[TranscriptSource, Session], Sequence[Change]]
 

@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
-from tacit.capture.backfill import ALL_TRANSCRIPTS, Backfill, BackfillOptions
+from tacit.capture.backfill import ALL_TRANSCRIPTS, Backfill, BackfillOptions, CaptureReport, report_of
 from tacit.capture.bootstrap import RulesImport, import_host_memory, import_rule_files, import_team_files
-from tacit.capture.branches.look import BranchesSeen, BranchLook
-from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.extract.session_end import TurnStatement
+from tacit.capture.branches import BranchesSeen, BranchLook
+from tacit.capture.explicit import find_explicit
 from tacit.capture.prepare import Preparer
 from tacit.capture.reconcile import Rejected, replace_named
-from tacit.capture.report import CaptureReport, report_of
 from tacit.capture.session import (
     SessionContext,
     SessionLearnings,
+    TurnStatement,
     extract_learnings,
     provenance,
     statement_draft,
@@ -61,7 +60,7 @@ from tacit.ports.store import (
 )
 from tacit.ports.writer import is_headless_folder
 from tacit.reading.situation import read_situation
-from tacit.reading.trigger_maker import LocalTriggers
+from tacit.reading.trigger_model import LocalTriggers
 from tacit.safety.redact import TextRedactor
 from tacit.safety.trust import why_hidden
 from tacit.session import cache_meter

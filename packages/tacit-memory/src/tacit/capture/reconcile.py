@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tacit.capture.relate import link_entities
+from tacit.capture.prepare import link_entities
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry

@@ -3,40 +3,287 @@
 Vectors are made before and outside of every lock; candidates come from the store's own rankings. Two threads that
 capture the same words at once are serialized here. Never stores half of a batch. The record of a statement's fate holds no words of the
 session: it names the memory, and the quoted span by its hash.
+
+Edits of digests that quote decisions which ended or were restricted. In: changes about to be stored. Out: these changes, and edits of digests.
+
+A digest quotes what was decided. When the decision is replaced, forgotten, taken back or hidden from agents by its sensitivity,
+the line goes: it must not come back with the story of an earlier session. Reads the store; never writes.
+
+The changes of memories whose branch was merged, deleted, renamed or restored. In: memories and their neighbors. Out: changes.
+
+When its branch is merged, a memory holds for the whole project and is reconciled like a new statement: the memories that it replaced on its branch end, it
+is merged into a memory that says the same, and the user is asked about a possible contradiction. When its branch is deleted without a merge, the user is
+asked about the memory; notes of sessions stay bound and fade. Only the functions that take a store read from it; none writes.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tacit.capture.amend import with_amended_digests
-from tacit.capture.branches.marks import replaced_on_branches
+from tacit.capture.prepare import infer_relations, same_exchange, shared_names
 from tacit.capture.reconcile import Judge, Neighbor, judge_by_words, reconcile, with_copies_ended
-from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
-from tacit.model.change_reason import ChangeReason
+from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.ids import content_hash
-from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
-from tacit.model.memory import Memory, Provenance, Relation
+from tacit.model.kinds import BUILTIN_KINDS, DIGEST, KindRegistry
+from tacit.model.memory import Memory, Provenance, Relation, Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
-from tacit.ports.store import MemoryFilter, Step, Store, ValueChanges, no_step
-from tacit.reading.memory_vectors import combine, embedded_texts
-from tacit.reading.unread import unread_language
+from tacit.ports.store import MemoryFilter, MemoryStore, Step, Store, ValueChanges, ValueName, no_step
+from tacit.reading.digest_lines import lines_of, without_line
+from tacit.reading.memory_vectors import combine, embedded_texts, unread_language
 from tacit.safety.trust import why_hidden
-from tacit.state.captured import Fate, Outcome
-from tacit.state.registry import OUTCOMES
+from tacit.state.captured import BranchState, Fate, Outcome
+from tacit.state.registry import BRANCHES, OUTCOMES
 from tacit.statements.near import NEAR_WORDS, word_overlap
 from tacit.statements.replaces import names_what_ends
+
+QUOTED = ("decision", "correction")
+"""Kinds of which a digest quotes the words."""
+_OVER = ("superseded", "retired")
+_MOST = 50
+
+
+def with_amended_digests(changes: Sequence[Change], store: MemoryStore) -> tuple[Change, ...]:
+    """`changes` in their order, their digests without lines that hold no more; behind them edits of stored digests."""
+    ended = _memories_ended(changes, store)
+    amended = [_amended(change, ended, store) for change in changes]
+    digest_ids = {
+        change.memory.id for change in amended if isinstance(change, Add | Edit) and _is_digest(change.memory)
+    }
+    at_ms = max((_moment(change) for change in changes), default=0)
+    return (*amended, *_edits(ended, store, digest_ids, at_ms))
+
+
+def _memories_ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memory, ...]:
+    """Decisions that `changes` end, or hide from agents."""
+    ids: list[str] = []
+    for change in changes:
+        match change:
+            case Supersede():
+                ids += [change.old_id, *change.further]
+            case Retire():
+                ids.append(change.memory_id)
+            case Edit() | Merge() if _is_untold(change.memory):
+                ids.append(change.memory.id)
+            case _:
+                pass
+    memories = store.get(ids, scope=store.scopes()) if ids else ()
+    return tuple(memory for memory in memories if memory.kind in QUOTED)
+
+
+def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Change:
+    """A digest that is written now: without what ends now, and without what an earlier reading said and has ended since."""
+    if not isinstance(change, Add | Edit) or not _is_digest(change.memory):
+        return change
+    memory = change.memory
+    over = [gone.content for gone in ended if gone.scope == memory.scope]
+    scope = ScopeFilter.of(memory.scope)
+    for code, text in lines_of(memory.content):
+        if code == "dec":
+            quoting = MemoryFilter(kinds=QUOTED, statuses=None, text=text.removesuffix("..."))
+            memories = store.list_memories(quoting, scope=scope, limit=_MOST)
+            if memories and all(_is_untold(statement) for statement in memories):
+                over += [statement.content for statement in memories]
+    return replace(change, memory=replace(memory, content=_without(memory.content, over) or memory.content))
+
+
+def _edits(ended: Iterable[Memory], store: MemoryStore, digest_ids: set[str], at_ms: int) -> list[Change]:
+    """Return edits of the stored digests that quote an ended statement."""
+    digests: dict[str, Memory] = {}
+    contents: dict[str, str] = {}
+    for memory in ended:
+        quoting = MemoryFilter(kinds=(DIGEST,), text=f"dec: {memory.content[:100]}")
+        for note in store.list_memories(quoting, scope=ScopeFilter.of(memory.scope), limit=_MOST):
+            if note.id not in digest_ids:
+                digests[note.id] = note
+                contents[note.id] = _without(contents.get(note.id, note.content), [memory.content])
+    reason = ChangeReason(cause=ChangeCause.QUOTES_ENDED)
+    return [
+        Edit(memory=replace(digests[name], content=content), reason=reason)
+        if content
+        else Retire(memory_id=name, at_ms=at_ms, reason=reason)
+        for name, content in contents.items()
+        if content != digests[name].content
+    ]
+
+
+def _moment(change: Change) -> int:
+    if isinstance(change, Supersede | Retire):
+        return change.at_ms
+    return change.memory.updated_at_ms if isinstance(change, Edit) else 0
+
+
+def _is_untold(memory: Memory) -> bool:
+    """Whether no digest may quote it: a digest is shown to agents."""
+    return memory.status in _OVER or memory.sensitivity > Sensitivity.PROJECT
+
+
+def _is_digest(memory: Memory) -> bool:
+    return memory.kind == DIGEST
+
+
+def _without(content: str, over: Iterable[str]) -> str:
+    for text in over:
+        content = without_line(content, "dec", text)
+    return content
+
+
+def replaced_by(memories: Iterable[Memory]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The sorted ids of the memories that `memories` replace on their branches, by project id and branch name."""
+    replaced: dict[str, dict[str, set[str]]] = {}
+    for memory in memories:
+        project = memory.scope.project_id
+        if memory.branch is not None and project and memory.status == "active":
+            replaced.setdefault(project, {}).setdefault(memory.branch.name, set()).update(
+                memory.branch.replaces
+            )
+    return {
+        project: {name: tuple(sorted(ids)) for name, ids in branches.items()}
+        for project, branches in replaced.items()
+    }
+
+
+def replaced_on_branches(store: Store, changes: Iterable[Change]) -> ValueChanges:
+    """The named values that record which memories `changes` replace on branches. Write them together with `changes`, so that the next recall sees them."""
+    stored = [change.memory for change in changes if not isinstance(change, Retire | Skip)]
+    values: dict[ValueName, str | None] = {}
+    for project, branches in replaced_by(stored).items():
+        before = BRANCHES.read(store, project)
+        after = dict(before)
+        for name, ids in branches.items():
+            known = after.get(name, BranchState())
+            after[name] = replace(known, replaced=tuple(sorted({*known.replaced, *ids})))
+        if after != before:
+            values |= BRANCHES.change(after, project)
+    return values
+
+
+def changes_of_merge(
+    memory: Memory,
+    neighbours: Sequence[Neighbor],
+    *,
+    replaced: Sequence[Memory],
+    kinds: KindRegistry,
+    now_ms: int,
+) -> tuple[list[Change], list[Relation]]:
+    """The changes and relations to store when the branch of `memory` was merged.
+
+    Args:
+        memory: a memory that is bound to the branch.
+        neighbours: stored memories with a similar meaning.
+        replaced: the memories that it replaces on its branch; see `replaced_on_branch`.
+        kinds: the known kinds.
+        now_ms: the time, in milliseconds since the epoch.
+    """
+    assert memory.branch is not None
+    why = ChangeReason(cause=ChangeCause.BRANCH_MERGED, terms=(memory.branch.name,))
+    status = "active" if memory.branch.gone else memory.status
+    held = replace(memory, branch=None, status=status, updated_at_ms=now_ms)
+    if memory.is_session_note or held.status != "active":
+        return [Edit(memory=held, reason=why)], []
+    ended = list(replaced)
+    unbound = [near for near in neighbours if near.memory.branch is None and near.memory not in ended]
+    decided = reconcile(held, unbound, kinds=kinds)
+    questions: list[Relation] = []
+    match decided:
+        case Merge() | Skip():
+            return _taken_in(held, decided, why, now_ms), []
+        case Supersede():
+            stored = {near.memory.id: near.memory for near in unbound}
+            ended += [stored[name] for name in (decided.old_id, *decided.further) if name in stored]
+            questions = [_question(held, name) for name in decided.contested]
+            why = joined((why, decided.reason))
+        case Contradict():
+            questions = [_question(held, name) for name in (decided.other_id, *decided.further)]
+            why = joined((why, decided.reason))
+        case _:
+            # A newer statement was made on the default branch meanwhile: the user decides which of the two holds.
+            other = decided.memory.validity.superseded_by if not isinstance(decided, Retire) else None
+            questions = [_question(held, other)] if other else []
+    changes, relations = ended_for(held, ended, why, now_ms)
+    return [Edit(memory=held, reason=why), *changes], [*relations, *questions]
+
+
+def replaced_on_branch(store: MemoryStore, memory: Memory) -> tuple[Memory, ...]:
+    """The memories that `memory` replaces on its branch and that are still active on all other branches."""
+    ids = memory.branch.replaces if memory.branch is not None else ()
+    named = {old.id: old for old in store.get(list(ids), scope=store.scopes())} if ids else {}
+    in_order = (named[name] for name in ids if name in named)
+    return tuple(old for old in in_order if old.status == "active" and old.branch is None)
+
+
+def ended_for(
+    memory: Memory, old_memories: Sequence[Memory], why: ChangeReason, now_ms: int
+) -> tuple[list[Change], list[Relation]]:
+    """The changes and relations with which `memory` ends `old_memories` on all branches; until now it replaced them only on its own branch."""
+    replaced = ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(memory.id,), further=(why,))
+    changes: list[Change] = [
+        Edit(memory=_ended_memory(old, memory.id, now_ms), reason=replaced) for old in old_memories
+    ]
+    relations = [Relation(source_id=memory.id, target_id=old.id, type="updates") for old in old_memories]
+    return changes, relations
+
+
+def gone(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
+    """The change that makes a memory wait for the user because its branch is gone.
+
+    None if it is not active, waits already, or only tells of the work (an episodic kind): such a memory stays bound and fades.
+    """
+    if memory.branch is None or memory.branch.gone or memory.status != "active":
+        return None
+    if kinds.of_stored(memory.kind).episodic:
+        return None
+    waiting = replace(
+        memory, branch=replace(memory.branch, gone=True), status="quarantined", updated_at_ms=now_ms
+    )
+    why = ChangeReason(cause=ChangeCause.BRANCH_GONE, terms=(memory.branch.name,))
+    return Edit(memory=waiting, reason=why)
+
+
+def renamed(memory: Memory, name: str, now_ms: int) -> Change:
+    """The change that binds a memory to the new name of its branch."""
+    assert memory.branch is not None
+    why = ChangeReason(cause=ChangeCause.BRANCH_RENAMED, terms=(memory.branch.name, name))
+    moved = replace(memory, branch=replace(memory.branch, name=name), updated_at_ms=now_ms)
+    return Edit(memory=moved, reason=why)
+
+
+def back(memory: Memory, now_ms: int) -> Change | None:
+    """The change that makes a memory active again because its branch, which was gone, exists again; None = it does not wait for that."""
+    if memory.branch is None or not memory.branch.gone:
+        return None
+    why = ChangeReason(cause=ChangeCause.BRANCH_BACK, terms=(memory.branch.name,))
+    again = replace(memory, branch=replace(memory.branch, gone=False), status="active", updated_at_ms=now_ms)
+    return Edit(memory=again, reason=why)
+
+
+def _taken_in(held: Memory, decided: Merge | Skip, why: ChangeReason, now_ms: int) -> list[Change]:
+    """The changes that merge `held` into a memory of the project that says the same."""
+    into = decided.memory.id if isinstance(decided, Merge) else decided.memory_id
+    same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(into,))
+    over = Edit(memory=_ended_memory(held, into, now_ms), reason=joined((why, same)))
+    return [decided, over] if isinstance(decided, Merge) else [over]
+
+
+def _question(memory: Memory, other_id: str) -> Relation:
+    return Relation(source_id=memory.id, target_id=other_id, type="contradicts")
+
+
+def _ended_memory(memory: Memory, by: str, now_ms: int) -> Memory:
+    until = max(now_ms, memory.validity.valid_from_ms)
+    over = replace(memory.validity, valid_to_ms=until, superseded_by=by)
+    return replace(memory, status="superseded", validity=over, updated_at_ms=now_ms)
+
 
 _CANDIDATES = 8
 _TRIES = 5

@@ -19,20 +19,31 @@ The formula (own; constants fitted by `tacit_evals.fit.match` on judged pairs, k
 
 There are two sets of k: for triggers that somebody gave, and for those of the local maker, whose weights say less. k0 is set
 so that three times as many pairs reach 0.5 as were judged needed: where half of what comes near is worth a look.
+
+Whether a trigger governs exactly this tool call: here the action is certain, so that likeness is not enough.
+
+In: a trigger (with the files its memory speaks of), the reading of a call, and the reading of the prompt that led to it.
+Out: a `TriggerFit`, separate pieces of evidence, each 0-1. Pure; build one `CallMatcher` per tool call and ask it for many triggers.
+
+A call does a *certain action* when its class is told by the command or the kind of file (`git commit`, a run of the tests, an edit of
+a migration), not by the tool alone (an edit of code, some command, a look at a file: the *unspecific* classes). An object of
+a trigger is *free* when it only repeats the action or a language (`commit message`, `git`, `go`): it restricts nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tacit.fitted import Artifact, Origin, load_fitted
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
-from tacit.reading.commands import command_actions
-from tacit.reading.moments.places import glob_pattern
+from tacit.reading.commands import command_actions, split_commands
+from tacit.reading.moment_places import glob_pattern
+from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import light_stem
 from tacit.text.tokens import OBJECT_PART
 
@@ -332,3 +343,278 @@ def object_stems(items: tuple[str, ...]) -> frozenset[str]:
             if len(word) > 2 or word[0] == "#":
                 stems.add(light_stem(word))
     return frozenset(stems)
+
+
+UNSPECIFIC_ACTIONS = frozenset(
+    {
+        "edit_code", "implement_feature", "fix_bug", "refactor", "run_command", "debug_investigate", "explain_code",
+        "answer_question", "offer_options", "plan_or_spec", "execute_plan", "reproduce_bug", "review_code",
+        "address_review", "config_settings", "ui_design", "cli_output_ux", "error_handling", "parsing_formats",
+        "security_privacy", "logging_analytics", "naming_terms", "code_comments", "performance",
+    }
+)  # fmt: skip
+"""Classes that a tool call never is for certain, or is all the time."""
+CERTAIN_CHANCE = 0.8
+"""From this chance on a call is taken for a certain action. Writing a whole file makes a new one four times out of five (53 of 67
+writes whose result says so, in two projects' sessions)."""
+_RARE_ACTION_NAMES: dict[str, frozenset[str]] = {
+    "commit": frozenset({"commit", "committing", "committed"}),
+    "push": frozenset({"push", "pushing", "pushed"}),
+    "open_or_update_pr": frozenset({"pr", "pull"}),
+    "release": frozenset({"release", "releasing", "publish"}),
+}
+"""What a statement calls a rare action. Our own maker leaves these words out of the objects: they say when, not about what."""
+UNMET_SHARE = 0.5
+_GUESSED_WORD = 0.05
+_ACTION_WORDS: dict[str, str] = {
+    "commit": "git commit commits committing message messages conventional",
+    "push": "git push pushing remote origin branch",
+    "open_or_update_pr": "gh pr prs pull request requests description git github",
+    "merge_rebase": "git merge rebase branch main merging conflict conflicts",
+    "release": "release releases tag git version changelog publish",
+    "run_tests": "test tests testing suite run unit",
+    "write_test": "test tests testing suite unit", "change_test": "test tests testing suite unit",
+    "add_dependency": "dependency dependencies package packages install library libraries module modules",
+    "write_docs": "docs doc documentation markdown md", "edit_rules": "rules rule claude agents md",
+    "ci_pipeline": "ci workflow workflows github actions pipeline", "create_task": "issue issues task tasks gh github",
+    "workspace_session": "git branch branches checkout worktree stash", "delete_code": "delete remove rm file files",
+    "rename_move": "rename move mv file files", "data_storage": "database migration migrations sql schema db",
+    "generated_files": "generated file files", "delegate_agent": "agent agents subagent",
+}  # fmt: skip
+"""Words that only repeat an action: in a trigger they restrict no tool call."""
+_LINT_BUILD: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (lazy_regex(pattern), words)
+    for pattern, words in (
+        (r"build|install|compile|make|webpack|vite|ninja|package|generate", "build building compile compiling binary"),
+        (r"lint|ruff|flake8|vet|clippy|check|biome|rubocop|vale|analyze", "lint linter linters linting vet check checks"),
+        (r"fmt|format|prettier|black|isort|imports|clang-format", "format formatter formatting"),
+        (r"mypy|pyright|tsc|type", "type types typecheck check checking"),
+    )
+)  # fmt: skip
+"""`run_lint_build` is several actions under one name: which words speak of the command at hand."""
+_EVERYWHERE_TEXT = """
+src lib pkg internal app apps packages package cmd main index mod code source file files project repo
+repository test tests docs doc scripts bin out build home users dev tmp usr local
+"""
+_EVERYWHERE = frozenset(_EVERYWHERE_TEXT.split())
+_ANYTHING = frozenset({"code", "file", "source", "project", "repo", "repository", "command", "change"})
+_LANGUAGE_TEXT = """
+python typescript javascript go golang rust java kotlin c# ruby php swift shell bash sql html css markdown json yaml
+ts js py md
+"""
+_LANGUAGES = frozenset(_LANGUAGE_TEXT.split())
+_NONE: frozenset[str] = frozenset()
+_SPLIT = lazy_regex(r"[^a-z0-9#+]+")
+_CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
+_FILE = lazy_regex(r"[^\s/]\.[a-z][a-z0-9]{0,4}$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerFit:
+    """How one trigger fits one call. All values 0-1.
+
+    Attributes:
+        action_match: weight x chance of the best class both name, where the call is that action for certain.
+        unspecific_match: the same over the unspecific classes.
+        goal: the same between the trigger and the governing prompt, over all classes.
+        about: share of what the trigger speaks of that the call touches (see `CallMatcher.fit`).
+        hits: how many things, besides the action, the call itself touches; a count.
+        file: the very file is touched that the trigger or its memory names.
+        named: a command that the trigger or its memory names is about to run.
+        elsewhere: its paths or languages are given and are others.
+    """
+
+    action_match: float = 0.0
+    unspecific_match: float = 0.0
+    goal: float = 0.0
+    about: float = 0.0
+    hits: int = 0
+    file: bool = False
+    named: bool = False
+    elsewhere: bool = False
+    reasons: tuple[str, ...] = ()
+
+
+class CallMatcher:
+    """One tool call, prepared for many triggers."""
+
+    __slots__ = ("_action_words", "_chances", "_commands", "_goal", "_languages", "_paths", "_told", "_words")
+
+    def __init__(self, situation: Situation, goal: Situation | None = None) -> None:
+        """Prepare the reading of a call, and of the prompt that governs it where one is known."""
+        self._chances = dict(situation.actions)
+        self._paths = tuple(path.lower().removeprefix("./") for path in situation.paths)
+        self._languages = frozenset(situation.languages)
+        self._commands = situation.commands
+        places = frozenset(word for path in self._paths for word in item_tokens(path)) - _EVERYWHERE
+        self._words = _tokens(situation.objects) | places
+        self._goal = dict(goal.actions) if goal is not None else {}
+        self._told = _tokens((*goal.objects, *goal.paths)) if goal is not None else frozenset[str]()
+        self._action_words = frozenset(
+            _singular(word) for name in self.certain_actions for word in self._words_for(name).split()
+        )
+
+    def _words_for(self, action: str) -> str:
+        if action == "run_lint_build":
+            return " ".join(
+                words for pattern, words in _LINT_BUILD if any(map(pattern.search, self._commands))
+            )
+        return _ACTION_WORDS.get(action, action.replace("_", " "))
+
+    @property
+    def certain_actions(self) -> tuple[str, ...]:
+        """The classes that the call is for certain."""
+        return tuple(
+            n
+            for n, chance in self._chances.items()
+            if chance >= CERTAIN_CHANCE and n not in UNSPECIFIC_ACTIONS
+        )
+
+    def fit(
+        self, trigger: Trigger, *, files: Iterable[str] = (), commands: Iterable[str] = (), said: str = ""
+    ) -> TriggerFit:
+        """Compare one trigger; `files` and `commands` are what the words of its memory name, `said` these words.
+
+        What a trigger speaks of are alternatives within a sort and conditions between sorts: one of its commands, one
+        of its paths, the action itself, and each word that restricts it. `about` is the share of these that the call
+        touches; a word that only the governing prompt names counts one half, and where the action is among the words, those
+        not met count UNMET_SHARE. Of a trigger that is only our own guess
+        a plain word hardly restricts.
+        """
+        reasons: list[str] = []
+        match, name = self._best(trigger, certain_classes=True)
+        unspecific, _ = self._best(trigger, certain_classes=False)
+        goal = max((w * self._goal.get(n, 0.0) for n, w in trigger.actions), default=0.0)
+        if match:
+            reasons.append(f"deed: {name}")
+        conditions = met = 0.0
+        hits, missed = 0, 0.0
+        guessed = trigger.maker == "local"
+        # For inferred triggers, match only commands of the call's action class; other commands are what the rule prescribes.
+        own = tuple(item for item in trigger.commands if not guessed or self._is_of_this_action(item))
+        chosen = (*own, *(item for item in trigger.objects if as_command(item)))
+        named_too = tuple(item for item in commands if self._is_of_this_action(item))
+        command_named = self._command((*chosen, *named_too), reasons)
+        if chosen or named_too:
+            conditions, met, hits = conditions + 1, met + command_named, hits + command_named
+        paths = tuple(item for item in trigger.objects if as_path(item))
+        # The patterns of a guess are the files at hand when it was said, no more.
+        file = self._file(paths if guessed else (*paths, *files), reasons)
+        pattern = self._pattern(trigger.paths, reasons)
+        if paths or trigger.paths:
+            touched = file or pattern or self._folder(paths)
+            conditions, met, hits = conditions + 1, met + touched, hits + touched
+        free = (
+            guessed and bool(match) and not _RARE_ACTION_NAMES.get(name, _NONE).isdisjoint(item_tokens(said))
+        )
+        for item in (*trigger.objects, *trigger.topics):
+            forms = item_tokens(item)
+            if not forms or as_command(item) or as_path(item):
+                continue
+            if forms <= self._action_words or item in _LANGUAGES or forms <= _ANYTHING:
+                free = True
+            elif forms <= self._words:
+                conditions, met, hits = conditions + 1, met + 1, hits + 1
+                reasons.append(f"about: {item}")
+            else:
+                missed += _GUESSED_WORD if guessed else 1.0
+                met += 0.5 if forms <= self._told else 0.0
+        # Where the action itself is named, the other words mostly say how it is done, not when.
+        conditions += missed * (UNMET_SHARE if free else 1.0)
+        if free:
+            conditions, met = conditions + 1, met + 1
+        return TriggerFit(
+            action_match=match,
+            unspecific_match=unspecific,
+            goal=round(goal, 4),
+            about=round(min(1.0, met / conditions), 4) if conditions else 1.0,
+            hits=hits,
+            file=file or (pattern and not guessed),
+            named=command_named,
+            elsewhere=self._elsewhere(trigger, touched=file or pattern),
+            reasons=tuple(reasons[:4]),
+        )
+
+    def _best(self, trigger: Trigger, *, certain_classes: bool) -> tuple[float, str]:
+        best, label = 0.0, ""
+        for name, weight in trigger.actions:
+            chance = self._chances.get(name, 0.0)
+            certain = chance >= CERTAIN_CHANCE and name not in UNSPECIFIC_ACTIONS
+            if certain == certain_classes and weight * chance > best:
+                best, label = weight * chance, name
+        return round(best, 4), label
+
+    def _command(self, commands: Iterable[str], reasons: list[str]) -> bool:
+        for command in commands:
+            for normal in split_commands(command):
+                if any(called == normal or called.startswith(normal + " ") for called in self._commands):
+                    reasons.append(f"command: {normal}")
+                    return True
+        return False
+
+    def _is_of_this_action(self, command: str) -> bool:
+        """Whether a command is one way to do what this call does (`go build` where the call runs a linter)."""
+        mine = set(self.certain_actions)
+        return any(name in mine for simple in split_commands(command) for name, _ in command_actions(simple))
+
+    def _file(self, items: Iterable[str], reasons: list[str]) -> bool:
+        for item in items:
+            plain = item.lower().removeprefix("./").rstrip("/")
+            if _FILE.search(plain) and any(
+                path == plain or path.endswith("/" + plain) for path in self._paths
+            ):
+                reasons.append(f"file: {item}")
+                return True
+        return False
+
+    def _folder(self, items: Iterable[str]) -> bool:
+        return any(f"/{item.lower().strip('./')}/" in f"/{path}" for item in items for path in self._paths)
+
+    def _pattern(self, patterns: Iterable[str], reasons: list[str]) -> bool:
+        for pattern in patterns:
+            if any(glob_pattern(pattern.lower()).search(path) for path in self._paths):
+                reasons.append(f"path: {pattern}")
+                return True
+        return False
+
+    def _elsewhere(self, trigger: Trigger, *, touched: bool) -> bool:
+        if trigger.paths and self._paths:
+            return not touched
+        if trigger.languages and self._languages:
+            return not self._languages & set(trigger.languages)
+        return False
+
+
+@lru_cache(maxsize=4096)
+def as_command(item: str) -> bool:
+    """Whether an object is a command line: `go build`, `golangci-lint`."""
+    if as_path(item):
+        return False
+    names = split_commands(item)
+    return (
+        bool(names)
+        and names[0].split(maxsplit=1)[0] == item.split(maxsplit=1)[0]
+        and command_actions(names[0]) != (("run_command", 0.7),)
+    )
+
+
+def as_path(item: str) -> bool:
+    """Whether an object is a path or a file name."""
+    return " " not in item and ("/" in item or bool(_FILE.search(item)))
+
+
+@lru_cache(maxsize=16384)
+def item_tokens(item: str) -> frozenset[str]:
+    """The words of one object: path parts, parts of identifiers, without plural endings."""
+    return frozenset(_singular(word) for word in _SPLIT.split(_CAMEL.sub(" ", item).lower()) if len(word) > 1)
+
+
+def _tokens(items: Iterable[str]) -> frozenset[str]:
+    tokens: set[str] = set()
+    for item in items:
+        tokens |= item_tokens(item)
+    return frozenset(tokens)
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word

@@ -5,6 +5,11 @@
 In: memories, an embedder. Out: unit rows. A phrase is worded as a person or an agent would put the need (`where should this command
 go`), so prompts lie nearer to it than to the statement. One vector for both finds more than phrases with rows of their own:
 ADR 54 has the measurement. Never reads or writes a store.
+
+The language of a text, if the embedder was not trained on it. In: an embedder, a text. Out: the name of the language.
+
+The vector of such a text does not represent its meaning: with the shipped model any two Chinese statements are closer than two English ones on the
+same subject. So the vector is no evidence, and only words count. An embedder that does not declare its languages is expected to read all of them.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import numpy as np
 
 from tacit.model.memory import Memory
 from tacit.ports.models import Embedder, Vectors
+from tacit.text.natural_language import NAMES, natural_language_of
 
 PHRASE_WEIGHT = 0.5
 """With this weight, the cosine between a memory's vector and that of its statement alone is .97 on average (ADR 54). Thresholds that
@@ -53,3 +59,17 @@ def memory_vectors(memories: Sequence[Memory], *, embedder: Embedder) -> Vectors
         return rows
     ends = np.cumsum([len(group) for group in texts])
     return np.stack([combine(rows[end - len(group) : end]) for group, end in zip(texts, ends, strict=True)])
+
+
+def unread_language(embedder: Embedder, text: str) -> str:
+    """Return the name of the language of `text` ("Chinese") if `embedder` does not read it; "" = it does."""
+    languages = languages_read(embedder)
+    if languages is None:
+        return ""
+    code = natural_language_of(text)
+    return "" if code in languages else NAMES[code]
+
+
+def languages_read(embedder: Embedder) -> frozenset[str] | None:
+    """Return the codes of the languages that an embedder, or the one behind a cache, reads; None = it does not declare them."""
+    return getattr(getattr(embedder, "inner", embedder), "languages", None)

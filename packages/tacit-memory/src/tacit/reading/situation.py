@@ -13,9 +13,8 @@ from dataclasses import replace
 from tacit.model.note import Note, NoteCause
 from tacit.model.signal import ToolCall
 from tacit.model.situation import Situation
-from tacit.reading.commands import command_actions, split_commands
+from tacit.reading.commands import Touch, command_actions, file_actions, split_commands
 from tacit.reading.errors import looks_like_error
-from tacit.reading.file_actions import Touch, file_actions
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.prompts import Reply, asks_for_leave, machine_made, proposal_in, read_reply
 from tacit.reading.terms import find_paths, objects_of, prose_of

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from tacit.model.kinds import BUILTIN_KINDS, Kind, KindRegistry
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
-from tacit.reading.commands import command_actions, split_commands
-from tacit.reading.file_actions import file_actions
+from tacit.reading.commands import command_actions, file_actions, split_commands
 from tacit.reading.languages import languages_in
 from tacit.reading.match import Match, Matcher
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of

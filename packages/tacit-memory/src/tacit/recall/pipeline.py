@@ -20,10 +20,10 @@ from tacit.model.query import Query
 from tacit.model.situation import Situation
 from tacit.model.trace import Trace
 from tacit.ports.models import TokenCounter
-from tacit.reading.entities import find_entities
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.match import shipped_match
 from tacit.reading.situation import asks_about_past, read_situation
+from tacit.reading.terms import find_entities
 from tacit.recall.guard import FreshnessProbe
 from tacit.recall.pipelines.start import StartPools
 from tacit.recall.render import renderer, trace_of

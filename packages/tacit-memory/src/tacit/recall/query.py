@@ -31,12 +31,12 @@ from tacit.model.signal import (
 from tacit.model.situation import Situation
 from tacit.model.trace import NotAsked, SilenceCause, SilenceReason
 from tacit.model.trigger import ACTION_PARENTS
-from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
-from tacit.reading.moments.acts import acts_of_tool
-from tacit.reading.moments.calls import acts_asked, acts_proposed, keys_of_acts, keys_of_call, read_call_facts
+from tacit.reading.moment import acts_of_tool
+from tacit.reading.moment_calls import acts_asked, acts_proposed, keys_of_acts, keys_of_call, read_call_facts
 from tacit.reading.prompts import machine_made
 from tacit.reading.situation import is_whole_question, read_call, read_finished, read_situation
+from tacit.reading.terms import find_entities
 from tacit.recall.stage import Outcome, Preset
 from tacit.session.holdout import held_out
 from tacit.text.tokens import count_words

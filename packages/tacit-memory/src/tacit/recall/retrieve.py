@@ -24,7 +24,7 @@ from tacit.model.session import Armed
 from tacit.model.trace import Drop, Loss
 from tacit.ports.models import Embedder, Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore, SearchableStore
-from tacit.reading.unread import unread_language
+from tacit.reading.memory_vectors import unread_language
 from tacit.recall import spaces
 from tacit.recall.spaces import SPACES, SpaceQuery, closeness
 from tacit.recall.stage import LAST_SESSION, Outcome, RecallState, Tools

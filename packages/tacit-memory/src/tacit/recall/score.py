@@ -29,7 +29,7 @@ from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.model.trigger import GREATEST_BREADTH
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
-from tacit.reading.entities import find_entities
+from tacit.reading.terms import find_entities
 from tacit.recall import spaces
 from tacit.recall.spaces import freshness
 from tacit.recall.stage import LAST_SESSION, Judgment, Outcome, RecallState, Tools, UseCounts

@@ -28,7 +28,7 @@ from tacit.ports.models import Embedder, EmbedderIdentity, TokenEmbedder, Vector
 from tacit.ports.search import Search
 from tacit.ports.store import MemoryStore
 from tacit.reading.match import Matcher, MatchModel, relative_strengths
-from tacit.reading.unread import unread_language
+from tacit.reading.memory_vectors import unread_language
 from tacit.recall.stage import Outcome, Tools
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.natural_language import ENGLISH, natural_language_of

@@ -13,8 +13,8 @@ from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionState
 from tacit.model.signal import Signal, ToolStarting
-from tacit.reading.moments.calls import fit_of, read_call_facts
-from tacit.reading.moments.rules import read_moments
+from tacit.reading.moment_calls import fit_of, read_call_facts
+from tacit.reading.moments import read_moments
 
 
 def is_due(memory: Memory, signal: Signal, state: SessionState, *, may_refuse: bool) -> bool:

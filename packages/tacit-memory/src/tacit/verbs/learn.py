@@ -9,8 +9,7 @@ from pydantic import Field, model_validator
 
 from tacit.app.caller import Caller
 from tacit.app.engine import Engine
-from tacit.capture.backfill import BackfillOptions
-from tacit.capture.report import CaptureReport
+from tacit.capture.backfill import BackfillOptions, CaptureReport
 from tacit.errors import NotFound
 from tacit.hosts.transcripts.sessions import served_transcripts
 from tacit.verbs.answers import Transcripts, WriteUpRequest, WrittenUp

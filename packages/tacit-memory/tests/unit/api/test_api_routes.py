@@ -19,8 +19,8 @@ from samples import memory_named
 from tacit.api.endpoints import ENDPOINTS, MAX_BODY_BYTES
 from tacit.api.routes import build_routes
 from tacit.app.values import EngineStatus, Recalled
+from tacit.capture.backfill import CaptureReport
 from tacit.capture.bootstrap.project_import import RulesImport
-from tacit.capture.report import CaptureReport
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, StoreBusy, TacitError
 from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.model.change_reason import ChangeCause, ChangeReason

@@ -9,7 +9,7 @@ import pytest
 from repositories import begin, git
 from tacit.app.branches import Branches
 from tacit.backends.sqlite import SqliteStore
-from tacit.capture.branches.look import BranchesSeen
+from tacit.capture.branches import BranchesSeen
 from tacit.model.query import NO_BRANCH, BranchView
 from tacit.ports.store import ProjectRecord
 from tacit.providers.clock import FakeClock

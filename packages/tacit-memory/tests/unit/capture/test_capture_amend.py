@@ -8,7 +8,7 @@ import pytest
 
 from samples import NOW_MS, PROJECT, memory
 from tacit.backends.sqlite import SqliteStore
-from tacit.capture.amend import with_amended_digests
+from tacit.capture.store import with_amended_digests
 from tacit.model.changes import Add, Edit, Retire, Supersede
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter

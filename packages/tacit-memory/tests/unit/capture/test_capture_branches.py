@@ -11,9 +11,9 @@ import pytest
 import repositories
 from samples import memory as sample
 from tacit.backends.sqlite import SqliteStore
-from tacit.capture.branches.history import History
-from tacit.capture.branches.marks import replaced_by
+from tacit.capture.branches import History
 from tacit.capture.reconcile import Neighbor, reconcile, replace_named
+from tacit.capture.store import replaced_by
 from tacit.config.settings import CaptureSettings
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Draft, Edit, Merge, Supersede

@@ -11,8 +11,8 @@ import pytest
 from samples import NOW_MS
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.write_up import statement_comparer
-from tacit.capture.write_up.comparison import Pair, make_comparison, read_fates, schema
 from tacit.capture.write_up.session_writer import WriterAccess
+from tacit.capture.write_up.statement_comparer import Pair, make_comparison, read_fates, schema
 from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.changes import Add, Draft, Edit

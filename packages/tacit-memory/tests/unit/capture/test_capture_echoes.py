@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.capture.extract.echoes import EchoDetector
+from tacit.capture.usage import EchoDetector
 
 GIVEN = EchoDetector(
     [

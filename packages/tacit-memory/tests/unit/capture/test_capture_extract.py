@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.capture.extract.digest import extend_work, write_digest
-from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.extract.fixes import find_fixes, same_command
-from tacit.capture.extract.session_end import find_statements, open_loops
-from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_open, open_tasks
+from tacit.capture.digest import done_tasks, extend_work, follow_tasks, named_open, open_tasks, write_digest
+from tacit.capture.explicit import find_explicit
+from tacit.capture.fixes import find_fixes, same_command
 from tacit.capture.prose import spoken_sentences
-from tacit.capture.session import SessionContext, fix_draft
+from tacit.capture.session import SessionContext, find_statements, fix_draft, open_loops
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey

@@ -6,9 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.capture.extract.error_lines import stopped_from_outside
-from tacit.capture.extract.fixes import find_fixes, repeats_command
-from tacit.capture.extract.pending import open_after, open_before, without_old
+from tacit.capture.fixes import (
+    find_fixes,
+    open_after,
+    open_before,
+    repeats_command,
+    stopped_from_outside,
+    without_old,
+)
 from tacit.capture.session import SessionContext, extract_learnings, fix_importance
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL

@@ -6,8 +6,7 @@ import itertools
 
 import pytest
 
-from tacit.capture.extract.fixes import find_fixes
-from tacit.capture.extract.invocations import find_correction
+from tacit.capture.fixes import find_correction, find_fixes
 from tacit.capture.session import SessionContext, extract_learnings, fix_draft
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL

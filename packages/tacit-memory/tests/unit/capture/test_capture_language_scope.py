@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.extract.session_end import TurnStatement
-from tacit.capture.session import SessionContext, statement_draft
+from tacit.capture.explicit import find_explicit
+from tacit.capture.session import SessionContext, TurnStatement, statement_draft
 from tacit.hosts.transcripts import Turn
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.capture.bootstrap.decisions import read_decision
 from tacit.capture.bootstrap.host_memory import read_notes
 from tacit.capture.bootstrap.markdown import read_rules
-from tacit.capture.bootstrap.sources import read_readme
+from tacit.capture.bootstrap.sources import read_decision, read_readme
 
 
 def rules(text: str) -> list[tuple[int, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tacit.capture.extract.explicit import find_explicit
+from tacit.capture.explicit import find_explicit
 from tacit.capture.marks import is_one_off, is_question, kind_of, read_marked, takes_back
 
 LEADS = (

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tacit.app.user_words import vouch
-from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.extract.session_end import find_statements
-from tacit.capture.meant import is_taken_back_by
+from tacit.capture.explicit import find_explicit, is_taken_back_by
+from tacit.capture.session import find_statements
 from tacit.hosts.transcripts import Turn
 
 

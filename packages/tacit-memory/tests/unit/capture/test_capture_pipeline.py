@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tacit.backends.sqlite import SqliteStore
+from tacit.capture.backfill import CaptureReport
 from tacit.capture.pipeline import MAX_ATTEMPTS
-from tacit.capture.report import CaptureReport
 from tacit.config.settings import CaptureSettings
 from tacit.errors import ProviderError, StoreBusy
 from tacit.hosts.registry import HostFolders

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from samples import memory
-from tacit.capture.relate import infer_relations, link_entities
+from tacit.capture.prepare import infer_relations, link_entities
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.pack import Surface
 

@@ -16,13 +16,13 @@ from tacit.backends.sqlite import SqliteStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.transcript import TranscriptSource
 from tacit.capture.write_up.messages import (
+    fit_messages,
     messages_of,
     with_messages,
     without_written,
 )
 from tacit.capture.write_up.request import INSTRUCTIONS, MOST_ENTRIES, read_answer, schema
 from tacit.capture.write_up.session_writer import MOST_WAITING, WriterAccess
-from tacit.capture.write_up.token_limit import fit_messages
 from tacit.capture.write_up.trust import find_quote, find_ungrounded_reason, names_in
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError

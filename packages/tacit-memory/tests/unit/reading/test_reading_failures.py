@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.reading.moments.failures import failing_commands, runs_again
+from tacit.reading.moment_calls import failing_commands, runs_again
 
 PUSH = "`git push origin main` failed with: protected branch hook declined."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.model.signal import ToolCall
-from tacit.reading.moments.calls import (
+from tacit.reading.moment_calls import (
     acts_asked,
     acts_proposed,
     fit_of,
@@ -13,7 +13,7 @@ from tacit.reading.moments.calls import (
     keys_of_rule,
     read_call_facts,
 )
-from tacit.reading.moments.rules import read_moments
+from tacit.reading.moments import read_moments
 
 TOKENIZER = "`parser.py` holds the tokenizer; do not use regular expressions outside it."
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tacit.model.signal import ToolCall
-from tacit.reading.moments.calls import fit_of, read_call_facts
-from tacit.reading.moments.rules import read_moments
+from tacit.reading.moment_calls import fit_of, read_call_facts
+from tacit.reading.moments import read_moments
 from unit.reading.test_reading_moments import fit
 
 

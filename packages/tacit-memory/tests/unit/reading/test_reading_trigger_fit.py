@@ -6,8 +6,8 @@ import pytest
 
 from tacit.model.signal import ToolCall
 from tacit.model.trigger import Trigger
+from tacit.reading.match import CallMatcher, as_command, as_path
 from tacit.reading.situation import read_call, read_situation
-from tacit.reading.trigger_fit import CallMatcher, as_command, as_path
 
 
 def bash(command: str) -> CallMatcher:

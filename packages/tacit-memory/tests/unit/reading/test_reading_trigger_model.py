@@ -21,9 +21,9 @@ from tacit.reading.match import (
     match_from,
     shipped_match,
 )
-from tacit.reading.trigger_maker import LocalTriggers
 from tacit.reading.trigger_model import (
     CUES,
+    LocalTriggers,
     TriggerModel,
     shipped_trigger,
     statement_cues,

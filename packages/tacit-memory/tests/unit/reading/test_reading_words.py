@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tacit.model.memory import Entity
-from tacit.reading.commands import command_actions, main_command, split_commands
-from tacit.reading.entities import find_entities
+from tacit.reading.commands import command_actions, is_test, main_command, split_commands
 from tacit.reading.errors import MAX_CHARS, error_signature
-from tacit.reading.file_actions import is_test
 from tacit.reading.languages import is_code, language_of, languages_in
 from tacit.reading.sentences import shorten_at_sentence, split_sentences
-from tacit.reading.terms import find_paths, informative_words, objects_of, prose_of
+from tacit.reading.terms import find_entities, find_paths, informative_words, objects_of, prose_of
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from samples import candidate, query
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
+from tacit.reading.terms import find_entities
 from tacit.recall.pipelines.failure import THRESHOLD, judge_failure
 
 NOTES = {

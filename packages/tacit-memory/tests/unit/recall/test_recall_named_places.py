@@ -8,7 +8,7 @@ from samples import candidate, query
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.signal import ToolCall
-from tacit.reading.moments.places import path_pattern, touches
+from tacit.reading.moment_places import path_pattern, touches
 from tacit.reading.situation import read_call
 from tacit.recall.pipelines.action import NAMED_RELEVANCE, judge_moment
 

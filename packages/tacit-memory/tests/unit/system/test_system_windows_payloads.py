@@ -19,7 +19,7 @@ from tacit.hosts.transcripts import Transcript
 from tacit.hosts.transcripts.rows import RowReader
 from tacit.hosts.transcripts.sessions import detect_format, read_sessions
 from tacit.model.signal import PromptSubmitted, ToolFailed, ToolFinished, ToolStarting
-from tacit.reading.moments.places import glob_pattern
+from tacit.reading.moment_places import glob_pattern
 from tacit.session.projects import identify_project, last_name, project_id, relative_path
 from tacit.state.captured import Position
 from tacit.text.decoding import decode_text

@@ -16,11 +16,16 @@ from tacit.app.engine import Engine
 from tacit.app.transfer.records import read_signed_lines
 from tacit.app.transfer.report import ImportOptions, ImportReport
 from tacit.app.wiring import open_engine
-from tacit.capture.importing.detection import find_readers
-from tacit.capture.importing.fields import sensitivity_named
-from tacit.capture.importing.items import ForeignStatement, RefusedHook
+from tacit.capture.importing.items import (
+    ForeignStatement,
+    RefusedHook,
+    read_mem0,
+    read_memory_service,
+    read_sugar,
+    sensitivity_named,
+)
+from tacit.capture.importing.readers import find_readers
 from tacit.capture.importing.safe_files import lines_of
-from tacit.capture.importing.statements import read_mem0, read_memory_service, read_sugar
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import LearnedOn, Sensitivity, Speaker, TrustTier

@@ -18,9 +18,7 @@ from pathlib import Path
 
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
-from tacit.capture.extract.error_lines import stopped_from_outside
-from tacit.capture.extract.fixes import find_fixes
-from tacit.capture.extract.pending import open_after, open_before
+from tacit.capture.fixes import find_fixes, open_after, open_before, stopped_from_outside
 from tacit.hosts.transcripts import ToolUse, Transcript
 from tacit.hosts.transcripts.exports import read_specstory
 from tacit.model.pack import Surface

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tacit.app.visibility import Visibility
-from tacit.capture.extract.tasks import open_tasks
+from tacit.capture.digest import open_tasks
 from tacit.errors import NotFound
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory

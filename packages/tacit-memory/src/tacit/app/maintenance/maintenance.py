@@ -13,7 +13,7 @@ from typing import Literal
 
 from tacit.app.maintenance.jobs import Jobs
 from tacit.app.parts import Parts
-from tacit.capture.extract.pending import without_old
+from tacit.capture.fixes import without_old
 from tacit.capture.importing.safe_files import is_database
 from tacit.errors import InvalidInput, StoreFull, StoreReadOnly
 from tacit.model.memory import Sensitivity

@@ -16,9 +16,8 @@ from tacit.app.maintenance.undo import connected_versions, plan_undo
 from tacit.app.memories import Memories
 from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
-from tacit.capture.amend import with_amended_digests
-from tacit.capture.branches.marks import replaced_on_branch
 from tacit.capture.reconcile import Rejected
+from tacit.capture.store import replaced_on_branch, with_amended_digests
 from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Edit, Merge, Retire, Skip

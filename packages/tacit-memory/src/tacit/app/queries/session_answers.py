@@ -35,8 +35,8 @@ from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord
 from tacit.presets import preset_of
-from tacit.reading.entities import find_entities
 from tacit.reading.languages import check_language
+from tacit.reading.terms import find_entities
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import task_of, with_situation
 from tacit.recall.render import ID_TOKENS, renderer, traced

@@ -35,8 +35,8 @@ from tacit.app.transfer.records import (
 from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportReport, ImportTally
 from tacit.app.transfer.signing import Signer
 from tacit.app.visibility import Visibility
-from tacit.capture.importing.detection import find_readers
 from tacit.capture.importing.items import ForeignStatement, RefusedHook, draft_of
+from tacit.capture.importing.readers import find_readers
 from tacit.capture.importing.safe_files import head_of, lines_of, read_text
 from tacit.capture.pipeline import CapturePipeline
 from tacit.errors import InvalidInput, UnknownKind

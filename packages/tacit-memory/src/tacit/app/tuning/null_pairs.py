@@ -15,7 +15,7 @@ from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter, Store
 from tacit.presets import preset_of
-from tacit.reading.entities import find_entities
+from tacit.reading.terms import find_entities
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.stage import Context
 

@@ -15,9 +15,8 @@ import tomllib
 from pathlib import Path
 from typing import cast
 
-from tacit.capture.bootstrap.authorship import Authorship
 from tacit.capture.bootstrap.markdown import RuleLine, blocks_of, read_rules
-from tacit.capture.bootstrap.project_import import FileImport
+from tacit.capture.bootstrap.project_import import Authorship, FileImport
 from tacit.capture.bootstrap.sources import MAX_BYTES, Source, kind_of_rule
 from tacit.capture.prepare import Preparer
 from tacit.capture.store import Reconciler

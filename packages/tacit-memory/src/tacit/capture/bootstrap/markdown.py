@@ -20,8 +20,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from tacit.capture.marks import read_marked
-from tacit.capture.wording import has_leading_reference, imperative, rule_like, word_count
+from tacit.capture.marks import has_leading_reference, imperative, read_marked, rule_like, word_count
 from tacit.config.yaml_file import parse_settings
 from tacit.errors import InvalidSetting
 from tacit.reading.sentences import split_sentences

@@ -2,23 +2,31 @@
 
 Rule files, decision records, README and contributor guide, manifests, and the commits. Reads only the files named here;
 never follows links out of the project, never writes into it, runs nothing.
+
+A decision record (ADR). In: its Markdown. Out: the decision in one statement, or nothing while it does not hold.
+
+Reads the forms of Nygard (`## Status`, `## Decision`) and MADR (`status:` in front matter, `## Decision Outcome`). What is
+proposed, rejected, deprecated or superseded says nothing, so that a changed status retires the memory.
+
+Conventions read from a repository's commits. In: git. Out: a few statements.
+
+How subjects are written, counted over the last commits and told without numbers, so that the next commit changes nothing;
+what was reverted and why; what was announced as breaking. Messages of robots and merges are not counted.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from tacit.capture.bootstrap.decisions import read_decision
-from tacit.capture.bootstrap.history import read_history
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
 from tacit.capture.bootstrap.markdown import Block, RuleLine, blocks_of, read_rules
-from tacit.capture.marks import kind_of
-from tacit.capture.wording import rule_like
+from tacit.capture.marks import kind_of, rule_like
 from tacit.errors import InvalidPayload
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
@@ -27,8 +35,190 @@ from tacit.model.trigger import GREATEST_BREADTH
 from tacit.reading.sentences import split_sentences
 from tacit.reading.trigger import make_trigger
 from tacit.session.projects import git_at
+from tacit.system.git import Commit, Git
 from tacit.text.decoding import decode_text
 from tacit.text.lazy_regex import lazy_regex
+
+MAX_WORDS = 50
+_NUMBER = lazy_regex(r"^(?:ADR[\s-]*)?(?:\d+\s*[.:\u2013\u2014-]\s*)?", re.IGNORECASE)
+_RUN_IN = lazy_regex(r"^\*\*(?P<name>[A-Z][\w ]{2,30})[.:]\*\*:?[ \t]*(?=\S)")
+"""A heading that opens its paragraph: "**Decision.** We use ..."."""
+_STATUS = lazy_regex(r"^\W*status\W*[:|]\W*(?P<status>[a-z]+)", re.IGNORECASE | re.MULTILINE)
+_OVER = lazy_regex(
+    r"\b(?:superseded|supersedes? by|rejected|deprecated|proposed|draft|withdrawn|obsolete)\b", re.IGNORECASE
+)
+_CHOSEN = lazy_regex(r"^chosen option:\s*(?P<rest>.+)$", re.IGNORECASE | re.DOTALL)
+_DECIDED = ("decision outcome", "decision", "choice", "what we decided", "resolution")
+
+
+def read_decision(text: str) -> tuple[RuleLine, ...]:
+    """The decision, as at most one statement."""
+    blocks = blocks_of(text)
+    title = next((block for block in blocks if block.kind == "heading" and block.level == 1), None)
+    sections = _sections(blocks)
+    if title is None or _OVER.search(_status(text, sections)):
+        return ()
+    decided = next((sections[name] for name in _DECIDED if sections.get(name)), None)
+    sentences = _sentences(decided) if decided else []
+    if not decided or not sentences:
+        return ()
+    content = _NUMBER.sub("", title.text).rstrip(".")
+    words = len(content.split())
+    texts: list[str] = []
+    for sentence in sentences[:3]:
+        words += len(sentence.split())
+        if words > MAX_WORDS:
+            break
+        texts.append(sentence)
+    if not texts:
+        texts = [" ".join(sentences[0].split()[: MAX_WORDS - len(content.split())]) + "..."]
+    return (RuleLine(content=f"{content}: {' '.join(texts)}", line=decided[0].line, span=decided[0].span),)
+
+
+def _sections(blocks: Sequence[Block]) -> dict[str, tuple[Block, ...]]:
+    """What is said in paragraphs and lists, by heading in lower case; the first of a name counts."""
+    sections: dict[str, list[Block]] = {}
+    here: list[Block] = []
+    for block in blocks:
+        if block.kind == "heading" and block.level > 1:
+            here = []
+            sections.setdefault(block.text.lower().rstrip(":"), here)
+        elif block.kind in ("text", "item") and not block.quote:
+            if run_in := _RUN_IN.match(block.span):
+                here = []
+                sections.setdefault(run_in["name"].lower(), here)
+                here.append(replace(block, text=block.text[len(run_in["name"]) + 1 :].lstrip(": ")))
+            else:
+                here.append(block)
+    return {name: tuple(found) for name, found in sections.items()}
+
+
+def _status(text: str, sections: Mapping[str, Sequence[Block]]) -> str:
+    if section := sections.get("status"):
+        return section[0].text
+    match = _STATUS.search(text[:2000])
+    return match["status"] if match else ""
+
+
+def _sentences(blocks: Sequence[Block]) -> list[str]:
+    """The sentences of the first paragraph that says something; of its list where it only introduces one."""
+    first = blocks[0].text if blocks else ""
+    told = list(blocks[:1])
+    if not blocks or blocks[0].kind == "item" or first.endswith(":") or len(first.split()) < 4:
+        for block in blocks[1:]:
+            if block.kind == "text" and len(told) > 1:
+                break
+            told.append(block)
+            if block.kind == "text":
+                break
+    chosen = _CHOSEN.match(first)
+    texts = [f"chosen is {chosen['rest']}" if chosen else first, *(block.text for block in told[1:])]
+    sentences = [sentence for text in texts for sentence in split_sentences(text)]
+    whole = [sentence for sentence in sentences if len(sentence.split()) >= 4]
+    return [sentence for sentence in whole if not sentence.endswith(":")] or whole
+
+
+MAX_COMMITS = 300
+MIN_COMMITS = 20
+"""Fewer commits show no habit."""
+_MOST_TOLD = 8
+_CONVENTIONAL = lazy_regex(r"^(?P<type>[a-z]{2,12})(?:\((?P<scope>[\w./ -]{1,30})\))?!?: \S")
+_TYPES = frozenset(
+    {"feat", "fix", "docs", "chore", "refactor", "test", "tests", "ci", "build", "perf", "style", "revert"}
+)
+_KEY = lazy_regex(r"^\[?(?P<key>[A-Z][A-Z0-9]+)-\d+\]?\b")
+_PULL_REQUEST = lazy_regex(r"\(#\d+\)$")
+_REVERT = lazy_regex(r'^Revert "(?P<what>.+)"$')
+_REASON = lazy_regex(
+    r"\b(?:because|since|as it|due to|broke|breaks|caused|causes|fails?|failed|regress\w*|too )\b",
+    re.IGNORECASE,
+)
+_BREAKING = lazy_regex(r"^BREAKING[ -]CHANGE: (?P<what>\S.*(?:\n(?!\n)[^\n:]+)*)", re.MULTILINE)
+_MACHINE = lazy_regex(
+    r"^(?:Merge (?:branch|pull request|remote|tag)\b|(?:chore|build|ci)\(deps|Bump \S+ from |Update dependency |\[bot\])"
+)
+_ORDER = lazy_regex(
+    r"\b(?:curl|wget)\b|https?://|\b(?:ignore|disregard) (?:all|any|the|previous)\b|\byou (?:must|should)\b|\bassistants?\b|\bagents?\b",
+    re.IGNORECASE,
+)
+_HABIT = 0.6
+"""Share of commits from which on something is how it is done here."""
+
+
+def read_history(git: Git, head: str) -> tuple[RuleLine, ...]:
+    """Statements of the last commits from `head` on, along the first parents."""
+    return describe_commits(git.commits(head, most=MAX_COMMITS, options=("--first-parent",)) or ())
+
+
+def describe_commits(commits: Sequence[Commit]) -> tuple[RuleLine, ...]:
+    """Statements of `commits`, newest first."""
+    people = [commit for commit in commits if not _MACHINE.match(_subject(commit))]
+    statements = [*_habits(people), *_reverts(people), *_breaking(people)]
+    return tuple(
+        RuleLine(content=content, line=1, span=span[:200], command=True) for content, span in statements
+    )
+
+
+def _habits(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
+    subjects = [_subject(commit) for commit in commits if not _REVERT.match(_subject(commit))]
+    if len(subjects) < MIN_COMMITS:
+        return
+    bare = [_PULL_REQUEST.sub("", subject).rstrip() for subject in subjects]
+    typed = [match for subject in bare if (match := _CONVENTIONAL.match(subject)) and match["type"] in _TYPES]
+    share = len(subjects) * _HABIT
+    if len(typed) >= share:
+        scoped = sum(match["scope"] is not None for match in typed) >= len(typed) * _HABIT
+        form = "`type(scope): what changed`" if scoped else "`type: what changed`"
+        yield f"Commit subjects here follow Conventional Commits: {form}", typed[0].string
+    else:
+        keys = Counter(match["key"] for subject in bare if (match := _KEY.match(subject)))
+        key, count = keys.most_common(1)[0] if keys else ("", 0)
+        if count >= share:
+            yield f"Commit subjects here begin with the issue's key, such as `{key}-123`", bare[0]
+        elif sum(subject[:1].isupper() and not subject.endswith(".") for subject in bare) >= len(bare) * 0.9:
+            yield "Commit subjects here begin with a capital and end without a full stop", bare[0]
+        elif sum(subject[:1].islower() and not subject.endswith(".") for subject in bare) >= len(bare) * 0.9:
+            yield "Commit subjects here begin in lower case and end without a full stop", bare[0]
+    if sum(bool(_PULL_REQUEST.search(subject)) for subject in subjects) >= share:
+        yield (
+            "Commits on the main branch here are squashed pull requests: their subjects end with its number",
+            subjects[0],
+        )
+    signed = sum("\nSigned-off-by: " in commit.message for commit in commits)
+    if signed >= len(commits) * 0.8:
+        yield "Commits here are signed off (`git commit -s`)", "Signed-off-by"
+
+
+def _reverts(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
+    count = 0
+    for commit in commits:
+        reverted = _REVERT.match(_subject(commit))
+        lines = [line.strip() for line in commit.message.split("\n")[1:]]
+        reason = next(
+            (line for line in lines if _REASON.search(line) and not line.startswith("This reverts")), ""
+        )
+        if reverted and 4 <= len(reason.split()) <= 40 and not _ORDER.search(f"{reverted['what']} {reason}"):
+            yield f'"{reverted["what"]}" was reverted: {reason.rstrip(".")}', reason
+            count += 1
+        if count >= _MOST_TOLD:
+            return
+
+
+def _breaking(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
+    count = 0
+    for commit in commits:
+        match = _BREAKING.search(commit.message)
+        change = " ".join(match["what"].split()) if match else ""
+        if 4 <= len(change.split()) <= 40 and not _ORDER.search(change):
+            yield f"Breaking change: {change.rstrip('.')}", change
+            count += 1
+        if count >= _MOST_TOLD:
+            return
+
+
+def _subject(commit: Commit) -> str:
+    return commit.message.lstrip("\n").split("\n", 1)[0].strip()
+
 
 RULE_FILES = (
     "CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules",

@@ -2,13 +2,23 @@
 
 A draft's provenance holds the tool and the original id as host and session. The time begins its validity, and the tags are among the
 trigger's topics.
+
+Fields of foreign rows as ours. In: whatever stands there. Out: texts, times, lists, kinds; never an error.
+
+Rows of other tools as statements, whichever file they stand in. In: one row. Out: a `ForeignStatement`, or why not.
+
+One function a tool: its database and its export hold the same fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
 from tacit.capture.bootstrap.sources import kind_of_rule
 from tacit.capture.marks import kind_of
@@ -113,3 +123,240 @@ def draft_of(item: ForeignStatement, *, scope: Scope, vouched: bool, now_ms: int
         confidence=original.confidence if original else 1.0,
         error_signature=original.error_signature if original else "",
     )
+
+
+MAX_TAGS = 12
+MAX_TAG_CHARS = 60
+MAX_PATHS = 20
+_LATEST_S = 4_102_444_800
+KINDS = {
+    "decision": "decision", "architecture": "decision", "design": "decision", "pattern": "guideline",
+    "preference": "preference", "user_preference": "preference", "file_context": "file_context", "file": "file_context",
+    "error_pattern": "error_pattern", "error": "error_pattern", "bug": "error_pattern", "bugfix": "outcome",
+    "gotcha": "error_pattern", "problem": "error_pattern", "issue": "error_pattern", "anti_pattern": "anti_pattern",
+    "research": "research", "discovery": "research", "reference": "research", "learning": "fact", "insight": "fact",
+    "outcome": "outcome", "feature": "outcome", "refactor": "outcome", "change": "outcome", "solution": "outcome",
+    "guideline": "guideline", "standard": "guideline", "convention": "guideline", "rule": "guideline",
+    "instruction": "guideline", "requirement": "guideline", "technique": "guideline", "method": "guideline",
+    "fact": "fact", "note": "fact", "info": "fact", "tech": "fact", "technical": "fact", "config": "fact",
+    "configuration": "fact", "goal": "goal", "todo": "todo", "task": "todo", "next": "todo", "plan": "todo",
+    "event": "event", "identity": "identity", "correction": "correction", "observation": "observation",
+}  # fmt: skip
+"""Kinds of other tools, and what they are with us; others are read from the words."""
+
+
+def kind_named(name: object) -> str:
+    """Our kind for theirs; "" = read it from the words."""
+    key = str(name or "").strip().lower().replace("-", "_").replace(" ", "_")
+    return KINDS.get(key, "")
+
+
+def sensitivity_named(value: object) -> Sensitivity:
+    """Our level for a tool's. A name that is not ours becomes `restricted`: it meant a limit that we do not know."""
+    key = str(value or "project").strip().upper()
+    return Sensitivity[key] if key in Sensitivity.__members__ else Sensitivity.RESTRICTED
+
+
+def text_of(value: object) -> str:
+    """A text without its outer blanks; what is none gives none."""
+    return value.replace("\0", "").strip() if isinstance(value, str) else ""
+
+
+def moment_ms(value: object) -> int:
+    """Milliseconds since the epoch of a number (seconds or milliseconds) or a date as text; 0 = unknown."""
+    if isinstance(value, bool) or value is None:
+        return 0
+    if isinstance(value, int | float):
+        seconds = float(value)
+        if not math.isfinite(seconds) or seconds <= 0:
+            return 0
+        seconds = seconds / 1000 if seconds > _LATEST_S else seconds
+        return int(seconds * 1000) if seconds <= _LATEST_S else 0
+    try:
+        moment = datetime.fromisoformat(str(value).strip()[:40])
+        at_s = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0
+    return int(at_s * 1000) if 0 < at_s <= _LATEST_S else 0
+
+
+def words_of(value: object, *, most: int = MAX_TAGS, longest: int = MAX_TAG_CHARS) -> tuple[str, ...]:
+    """A list of short texts: a list, its JSON, or words between commas."""
+    if isinstance(value, str):
+        text = value.strip()
+        listed_values = parsed(text) if text.startswith("[") else None
+        listed = cast(object, listed_values) if isinstance(listed_values, list) else text.split(",")
+    else:
+        listed = value
+    if not isinstance(listed, list | tuple):
+        return ()
+    texts = [text_of(item) for item in cast(list[object], listed)[: 4 * most]]
+    return tuple(dict.fromkeys(text for text in texts if text and len(text) <= longest))[:most]
+
+
+def paths_of(value: object) -> tuple[str, ...]:
+    """Relative paths; what leads out of the project or is absolute is left out."""
+    paths = words_of(value, most=MAX_PATHS, longest=300)
+    return tuple(path for path in paths if is_inner_path(path))
+
+
+def is_inner_path(path: str) -> bool:
+    """Whether a path stays below where it begins."""
+    segments = path.replace("\\", "/").split("/")
+    return (
+        not path.startswith(("/", "~", "\\"))
+        and ".." not in segments
+        and ":" not in segments[0]
+        and "\n" not in path
+    )
+
+
+def parsed(text: object) -> object:
+    """The JSON value of a text; None where it is none."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return cast(object, json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def fields_of(value: object) -> Mapping[str, Any]:
+    """An object, or the empty one."""
+    decoded = parsed(value) if isinstance(value, str) else value
+    return cast(Mapping[str, Any], decoded) if isinstance(decoded, dict) else {}
+
+
+def share_of(value: object, *, whole: float = 1.0) -> float | None:
+    """A number between 0 and `whole` as a share of it; None where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return min(1.0, max(0.0, float(value) / whole))
+
+
+Row = Mapping[str, Any]
+MAX_CONTENT_CHARS = 20_000
+MAX_SAID_CHARS = 600
+"""Of a story only so much is a statement."""
+
+
+def read_sugar(row: Row, where: str) -> ForeignStatement | RefusedHook:
+    """Sugar (sugarai 3): importance is 0 to 2 there."""
+    meta = fields_of(row.get("metadata"))
+    files = paths_of(meta.get("file_paths") or meta.get("files") or meta.get("file_path") or ())
+    return _made(
+        ForeignStatement(
+            tool="sugar",
+            original_id=text_of(row.get("id")),
+            content=text_of(row.get("content")),
+            kind=kind_named(row.get("memory_type") or row.get("type")),
+            at_ms=moment_ms(row.get("created_at")),
+            tags=words_of(meta.get("tags") or ()),
+            files=files,
+            importance=share_of(row.get("importance"), whole=2.0),
+            sensitivity=sensitivity_named(meta.get("sensitivity")),
+            where=where,
+        )
+    )
+
+
+def read_memory_service(row: Row, where: str) -> ForeignStatement | RefusedHook:
+    """mcp-memory-service 12."""
+    if row.get("deleted_at") is not None:
+        return RefusedHook(where=where, reason="deleted there", meant=True)
+    tags = words_of(row.get("tags") or ())
+    return _made(
+        ForeignStatement(
+            tool="mcp-memory-service",
+            original_id=text_of(row.get("content_hash")),
+            content=text_of(row.get("content")),
+            kind=next((kind for name in (row.get("memory_type"), *tags) if (kind := kind_named(name))), ""),
+            at_ms=moment_ms(row.get("created_at") or row.get("created_at_iso")),
+            tags=tags,
+            sensitivity=sensitivity_named(fields_of(row.get("metadata")).get("sensitivity")),
+            where=where,
+        )
+    )
+
+
+def read_claude_mem(row: Row, where: str) -> ForeignStatement | RefusedHook:
+    """claude-mem 13, an observation: its title says what, the narrative or the first facts say it."""
+    title = text_of(row.get("title"))
+    facts = words_of(row.get("facts"), most=20, longest=1000)
+    story = text_of(row.get("narrative")) or " ".join(facts[:3]) or text_of(row.get("text"))
+    content = f"{title.rstrip('.')}: {story}" if title and story else title or story
+    files = paths_of(row.get("files_modified") or row.get("files_read") or ())
+    return _made(
+        ForeignStatement(
+            tool="claude-mem",
+            original_id=f"observation-{row.get('id', '')}",
+            content=_first_sentences(content),
+            kind=kind_named(row.get("type")),
+            at_ms=moment_ms(row.get("created_at_epoch") or row.get("created_at")),
+            tags=words_of(row.get("concepts") or ()),
+            files=files,
+            project=text_of(row.get("project")),
+            where=where,
+        )
+    )
+
+
+def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | RefusedHook]:
+    """claude-mem 13, the summary of a session: what was learned, and what comes next."""
+    statements: list[ForeignStatement | RefusedHook] = []
+    for field, kind in (("learned", "fact"), ("next_steps", "todo")):
+        text = text_of(row.get(field))
+        if text and text.lower() not in ("none", "n/a", "null"):
+            statements.append(
+                _made(
+                    ForeignStatement(
+                        tool="claude-mem",
+                        original_id=f"summary-{row.get('id', '')}-{field}",
+                        content=_first_sentences(text),
+                        kind=kind,
+                        at_ms=moment_ms(row.get("created_at_epoch") or row.get("created_at")),
+                        project=text_of(row.get("project")),
+                        where=where,
+                    )
+                )
+            )
+    return statements
+
+
+def read_mem0(row: Row, where: str) -> ForeignStatement | RefusedHook:
+    """mem0, one entry of `get_all()` or of the platform's export."""
+    meta = fields_of(row.get("metadata"))
+    tags = words_of(row.get("categories") or meta.get("categories") or meta.get("tags") or ())
+    return _made(
+        ForeignStatement(
+            tool="mem0",
+            original_id=text_of(row.get("id")) or text_of(row.get("hash")),
+            content=text_of(row.get("memory")) or text_of(row.get("text")) or text_of(row.get("data")),
+            kind=kind_named(meta.get("type") or meta.get("category")),
+            at_ms=moment_ms(row.get("created_at")),
+            tags=tags,
+            sensitivity=sensitivity_named(meta.get("sensitivity")),
+            where=where,
+        )
+    )
+
+
+def _made(statement: ForeignStatement) -> ForeignStatement | RefusedHook:
+    if not statement.content:
+        return RefusedHook(where=statement.where, reason="no words in it")
+    if len(statement.content) > MAX_CONTENT_CHARS:
+        return RefusedHook(
+            where=statement.where, reason=f"{len(statement.content)} characters; at most {MAX_CONTENT_CHARS}"
+        )
+    if len(statement.original_id) > 200:
+        return RefusedHook(where=statement.where, reason="an id of more than 200 characters")
+    return statement
+
+
+def _first_sentences(text: str) -> str:
+    """As many whole sentences from the front as a statement may have."""
+    if len(text) <= MAX_SAID_CHARS:
+        return text
+    cut = text[:MAX_SAID_CHARS]
+    end = max(cut.rfind(". "), cut.rfind(".\n"), cut.rfind("! "), cut.rfind("? "))
+    return cut[: end + 1] if end > MAX_SAID_CHARS // 3 else cut.rsplit(" ", 1)[0] + "..."

@@ -4,41 +4,120 @@ What is said waits in the store until the session is over or quiet; then one req
 session and of the day. Requests run one at a time, on a thread that waits for nothing else, and never inside a transaction. The
 statements of an answer and the removal of what waited are one transaction, so that a crash loses nothing and doubles nothing.
 After a failure everything goes on waiting; the next request is made later, after more failures in a row much later.
+
+Stored memories that a stretch may concern. In: the stretch, the store. Out: memories by short id, nearest first.
+
+Only what the session's project may see and what is neither limited to a session nor restricted: the texts leave this machine.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from tacit.capture.extract.echoes import EchoDetector
 from tacit.capture.store import Item, Reconciler
-from tacit.capture.write_up.fates import FateJudge, MemoryDecision, known_already
-from tacit.capture.write_up.messages import messages_of, with_messages, without_written
-from tacit.capture.write_up.near_memories import find_near_memories
-from tacit.capture.write_up.request import AnswerStatement, make_request, read_answer
-from tacit.capture.write_up.token_limit import Numbered, fit_messages
+from tacit.capture.usage import EchoDetector
+from tacit.capture.write_up.messages import (
+    Numbered,
+    fit_messages,
+    messages_of,
+    with_messages,
+    without_written,
+)
+from tacit.capture.write_up.request import (
+    AnswerStatement,
+    FateJudge,
+    MemoryDecision,
+    known_already,
+    make_request,
+    read_answer,
+)
 from tacit.capture.write_up.trust import AnswerContext, QuoteCheck, make_draft
 from tacit.config.settings import WriterSettings
-from tacit.errors import ProviderError
+from tacit.errors import EmbedderMismatch, ProviderError
 from tacit.hosts.transcripts import Turn
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Draft, Skip
 from tacit.model.ids import content_hash
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, TrustTier
-from tacit.model.scope import Scope
+from tacit.model.scope import Scope, ScopeFilter
 from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
-from tacit.ports.store import Step, Store, ValueChanges, no_step
+from tacit.ports.store import SearchableStore, Step, Store, ValueChanges, no_step
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
+from tacit.safety.trust import may_leave
 from tacit.state.captured import PendingSession
 from tacit.state.counted import RequestRecord, SessionSpending, Spending
 from tacit.state.paid_requests import PaidModel
 from tacit.state.registry import SESSION_SPENDING, WAITING
+
+MOST_NEAR = 24
+_PER_TEXT = 6
+_MOST_TEXTS = 40
+_TEXT_CHARS = 1200
+_OFFSET = 60
+"""Of reciprocal rank fusion (Cormack et al., 2009)."""
+
+
+def find_near_memories(
+    store: SearchableStore,
+    embedder: Embedder,
+    messages: Sequence[Numbered],
+    *,
+    scope: Scope,
+    branch: str = "",
+) -> Mapping[str, Memory]:
+    """Memories near to the messages by words or by meaning, under ids made for this request: m1, m2, ...
+
+    Memories that are bound to another unmerged branch than `branch` are left out.
+    """
+    texts = [message.text[:_TEXT_CHARS] for message in _telling(messages)]
+    if not texts:
+        return {}
+    try:
+        vectors = embedder.embed(texts)
+    except ProviderError:
+        vectors = None  # words alone must do
+    visible = ScopeFilter.compared_with(scope)
+    scores: dict[str, float] = defaultdict(float)
+    with store.at_once():
+        for place, text in enumerate(texts):
+            rankings = [store.search.lexical(text, scope=visible, limit=_PER_TEXT)]
+            if vectors is not None:
+                try:
+                    rankings.append(
+                        store.search.semantic(
+                            vectors[place], identity=embedder.identity, scope=visible, limit=_PER_TEXT
+                        )
+                    )
+                except EmbedderMismatch:
+                    vectors = None
+            for ranking in rankings:
+                for rank, hit in enumerate(ranking.hits):
+                    scores[hit.memory_id] += 1 / (_OFFSET + rank)
+        memories = store.get(sorted(scores, key=lambda name: (-scores[name], name)), scope=visible)
+    sent = [
+        memory
+        for memory in memories
+        if memory.status == "active" and may_leave(memory) and memory.branch_name in ("", branch)
+    ][:MOST_NEAR]
+    return {f"m{number}": memory for number, memory in enumerate(sent, start=1)}
+
+
+def _telling(messages: Sequence[Numbered]) -> list[Numbered]:
+    """The messages to search with: the user's, the newest; then the agent's."""
+    chosen = [message for message in messages if message.message.role == "user"]
+    agent_messages = [message for message in messages if message.message.role == "assistant"]
+    return [
+        *chosen[-_MOST_TEXTS:],
+        *agent_messages[-max(0, _MOST_TEXTS - len(chosen)) or len(agent_messages) :],
+    ][:_MOST_TEXTS]
+
 
 MOST_WAITING = 3
 """At most so many of the agent's statements of one request enter the review queue."""

@@ -14,13 +14,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tacit.capture.extract.echoes import EchoDetector
-from tacit.capture.extract.explicit import normalize_statement
-from tacit.capture.prose import hide_quotes, in_own_voice, opens_report, spoken_sentences
-from tacit.capture.voice import asks_about_text, reports_others
-from tacit.capture.wording import word_count
+from tacit.capture.explicit import normalize_statement
+from tacit.capture.marks import word_count
+from tacit.capture.prose import (
+    asks_about_text,
+    hide_quotes,
+    in_own_voice,
+    opens_report,
+    reports_others,
+    spoken_sentences,
+)
+from tacit.capture.usage import EchoDetector
+from tacit.capture.write_up.messages import Numbered
 from tacit.capture.write_up.request import AnswerStatement
-from tacit.capture.write_up.token_limit import Numbered
 from tacit.errors import InvalidInput
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Draft

@@ -16,7 +16,7 @@ from tacit.model.scope import UNIVERSAL
 from tacit.ports.models import Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore
 from tacit.presets.multispace.divergence import TURN, WINDOW_MEMORIES, current_work, in_window
-from tacit.reading.entities import find_entities
+from tacit.reading.terms import find_entities
 from tacit.recall.retrieve import QUERY_CHARS, embed_in_time
 from tacit.recall.stage import Outcome, RecallState, Tools
 from tacit.text.stemming import stems

@@ -16,7 +16,7 @@ Relevance (own formula; set by hand on calls of projects that nothing is reporte
                the command, else moment x how often such a guess holds (SURE_*)
     worth    = by kind: what prescribes or warns counts, what only describes counts less
 
-where action match, unspecific match, goal and about are those of `tacit.reading.trigger_fit`. A look at a file gets only rules about that file.
+where action match, unspecific match, goal and about are those of `tacit.reading.match`. A look at a file gets only rules about that file.
 """
 
 from __future__ import annotations
@@ -32,12 +32,18 @@ from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger, TriggerMaker
-from tacit.reading.moments.calls import CallFacts, fit_of, read_call_facts
-from tacit.reading.moments.failures import failing_commands, runs_again, warned_of
-from tacit.reading.moments.moment import Moment
-from tacit.reading.moments.places import named_places, touches
-from tacit.reading.moments.rules import read_moments
-from tacit.reading.trigger_fit import UNSPECIFIC_ACTIONS, CallMatcher, TriggerFit
+from tacit.reading.match import UNSPECIFIC_ACTIONS, CallMatcher, TriggerFit
+from tacit.reading.moment import Moment
+from tacit.reading.moment_calls import (
+    CallFacts,
+    failing_commands,
+    fit_of,
+    read_call_facts,
+    runs_again,
+    warned_of,
+)
+from tacit.reading.moment_places import named_places, touches
+from tacit.reading.moments import read_moments
 from tacit.recall.guard import guard
 from tacit.recall.pipelines import hand_over, second_stage
 from tacit.recall.retrieve import ask, embed, fuse, load, measure

@@ -41,7 +41,7 @@ from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason, Loss
 from tacit.ports.models import Embedder
 from tacit.ports.store import SearchableStore
-from tacit.reading.unread import unread_language
+from tacit.reading.memory_vectors import unread_language
 from tacit.recall import spaces
 from tacit.recall.guard import guard
 from tacit.recall.pipelines import hand_over, second_stage

@@ -2,6 +2,9 @@
 
 In: a statement. Out: moments, none where its words do not name one for certain. Pure; reads English clauses by their connectives,
 so that what a rule prescribes (`run make lint`) is never taken for when it applies.
+
+`moment` holds the values and the acts, `moment_phrases` reads what a phrase names, `moment_places` knows files and folders, and
+`moment_calls` compares a tool call or a prompt with a moment.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from tacit.reading.moments.moment import Moment, Target
-from tacit.reading.moments.phrases import Phrases
+from tacit.reading.moment import Moment, Target
+from tacit.reading.moment_phrases import Phrases
 from tacit.text.lazy_regex import lazy_regex
 
 _CUT = 600

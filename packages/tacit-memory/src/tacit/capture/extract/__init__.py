@@ -1,1 +1,0 @@
-"""Extraction of statements and fixes from a session, without a model."""

@@ -1,0 +1,760 @@
+"""The error message in a tool's output. In: the output. Out: one line, or the class of the failure. Pure.
+
+A tool's output is anybody's text: what is kept of it names the error, never the sentences around it, never an order.
+
+Wrong invocations: the same work, called in another way. In: a command that failed, its error, one that ran. Out: what differs.
+
+Six differences count: another program, a variable, a folder, a step before (`source ...`), a missing option, another word in the
+place of one that the error names. What differs in more than that is another piece of work and proves nothing. Pure.
+
+Proven fixes: something failed, something changed, the same thing succeeded. In: turns. Out: fixes and what is open.
+
+Three ways that a success proves a fix: files were edited in between; another command was run in between that prepares (install,
+start, build); or the command was called in another way (`invocations`), for which tests that run and do not pass yet are success
+enough. What fails in one session may be fixed in a later one. Ordinary red tests that turn green while a feature is built are no
+fixes, nor is an error that itself says which line of the edited file is wrong. Never judges by the agent's words alone.
+
+Failures that wait for their fix, over all sessions of a place. In: the stored list, a session. Out: what to go on with. Pure.
+
+What one session leaves failing, a later one may fix. The list belongs to a scope and moves in the transaction that stores what was
+learned.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from typing import Literal
+
+from tacit.hosts.transcripts import ToolUse, Turn
+from tacit.reading.commands import command_actions, main_command, names_missing, program_name, split_commands
+from tacit.reading.digest_lines import stems
+from tacit.reading.errors import error_signature
+from tacit.state.captured import Failure, Pending
+from tacit.text.lazy_regex import lazy_regex
+from tacit.text.terminal_codes import strip_terminal_codes
+
+RED_TEST = lazy_regex(
+    r"AssertionError|assert(?:ion)? failed|\bexpected\b.{0,80}\b(?:got|received|but|to (?:equal|be))\b|^--- FAIL|^FAILED "
+    r"|^E\s+assert|\d+ (?:tests? )?failed|Expected:|✗|✕",
+    re.MULTILINE | re.IGNORECASE,
+)
+ENVIRONMENT = lazy_regex(
+    r"ModuleNotFoundError|ImportError|Cannot find module|command not found|No such file|EADDRINUSE|address already in use"
+    r"|ECONNREFUSED|connection refused|permission denied|EACCES|not installed|could not (?:find|connect|resolve|open)"
+    r"|cannot connect|missing|no required module|unable to|does not exist|not a git repository|environment variable"
+    r"|unsupported|incompatible|version|deadlock|locked|timed? ?out",
+    re.IGNORECASE,
+)
+USAGE = lazy_regex(
+    r"unknown (?:option|flag|command|argument|shorthand)|unrecogni[sz]ed|usage:|invalid (?:option|argument|flag)"
+    r"|missing required|no such (?:option|command|file)|command not found|did you mean|not a (?:valid|git) "
+    r"|unexpected argument|bad flag|illegal option|syntax error|accepts (?:at most|exactly|between)|too many arguments|is not defined|requires? (?:an? )?(?:argument|value)",
+    re.IGNORECASE,
+)
+_NOISE = lazy_regex(
+    r"^(?:Exit code \d+|\s*|\s*\^+\s*|\s*~+\s*|npm (?:ERR|error).*log.*|.*complete log of this run.*)$"
+)
+_TELLING = lazy_regex(
+    r"error|fail|cannot|can't|could not|not found|no such|denied|refused|missing|unknown|invalid|undefined|unable|panic",
+    re.IGNORECASE,
+)
+_NAMED = r"(?:[a-z_]\w*[.:]+)*[A-Z]\w*(?:Error|Exception|Warning|Failure|Panic|NotFound|Timeout)"
+_SHAPE = lazy_regex(
+    rf"\b(?P<name>{_NAMED})\b(?::\s*(?P<said>.*))?$"
+    r"|^(?P<place>(?:[A-Z]:)?[\w@.+/\\-]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):)\s*(?P<at>.+)$"
+    r"|(?:^|\s)(?P<mark>(?:fatal|error|panic|npm ERR!)(?:\s?\[[\w-]+\]|\s[A-Z]{1,5}\d{2,5})?:?)\s+(?P<told>.+)$",
+)
+_ORDER = lazy_regex(
+    r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\b(?:curl|wget)\b|\b[a-z]+://(?!localhost|127\.)|\b(?:agents?|assistants?|AI|LLM|SYSTEM"
+    r"|instructions?|prompts?|ignore (?:all|any|the|previous)|you (?:must|should|need|have|are|may)|must (?:now )?(?:run|execute"
+    r"|call|use)|please|always|never|remember|important)\b|^\W*(?:run|execute|download|install|ignore|delete|remove|add|use"
+    r"|send|call|follow|disable|try|to (?:fix|add|solve|resolve|continue))\b",
+    re.IGNORECASE,
+)
+_MISSES = lazy_regex(
+    r"no module named|\bnot set\b|must be set|unbound variable|no rule to make target|no configuration|: not found\b|executable file not found",
+    re.IGNORECASE,
+)
+_SHELL = lazy_regex(
+    r"^(?:/\S*/)?(?:ba|z|da|k)?sh: (?:(?:line )?\d+: )?|^\(eval\):\d+: |^/\S*/(?=python[\d.]*: )"
+)
+"""What shells and interpreters write before an error: where it stands in a script of the moment."""
+MAX_ESSENCE = 160
+_STOPPED = lazy_regex(
+    r"Sibling tool call errored|Request interrupted by user|user doesn't want to|was rejected|\[Request interrupted"
+)
+
+
+def stopped_from_outside(error: str) -> bool:
+    """Whether the call did not fail but was stopped: by the user, or with another call."""
+    return bool(_STOPPED.search(error))
+
+
+def is_red_test(error: str) -> bool:
+    """Whether a test simply does not hold yet: no failure of the surroundings."""
+    return bool(RED_TEST.search(error)) and not ENVIRONMENT.search(key_error_line(error))
+
+
+def is_misuse(error: str) -> bool:
+    """Whether the command was written wrongly."""
+    return bool(USAGE.search(error))
+
+
+def is_environment(error: str) -> bool:
+    """Whether something around the command is missing or out of reach."""
+    return bool(ENVIRONMENT.search(error))
+
+
+def key_error_line(error: str) -> str:
+    """The most telling line of an error, at most 160 characters."""
+    lines = [line.strip() for line in error.splitlines() if not _NOISE.match(line)]
+    telling = [line for line in lines if _TELLING.search(line)]
+    chosen = (telling or lines or [""])[0]
+    return chosen if len(chosen) <= 160 else chosen[:157].rsplit(" ", 1)[0] + "..."
+
+
+def error_line(error: str) -> str:
+    """The first line that has an error's form, up to its first sentence end and at most 160 characters; "" = none.
+
+    A tool's output is anybody's text. What is kept will be handed to an agent later, so only what names the error
+    may stay: never the sentences around it, never an order, whatever form it comes in.
+    """
+    for raw in strip_terminal_codes(error).splitlines():
+        line = _SHELL.sub("", " ".join(raw.split()))
+        shape = _SHAPE.search(line)
+        if shape is None and not (ENVIRONMENT.search(line) or USAGE.search(line) or _MISSES.search(line)):
+            continue
+        head = (shape["name"] or shape["place"] or shape["mark"]) if shape else ""
+        message = (shape["said"] or shape["at"] or shape["told"] or "") if shape else line
+        message = re.split(r"(?<=[\w'\"`)\]])[.!?;]+(?:\s|$)", message, maxsplit=1)[0].strip()
+        if _ORDER.search(message) or _ORDER.search(head):
+            if shape and shape["name"]:
+                return shape["name"]
+            continue
+        colon = ":" if shape and shape["name"] and message else ""
+        essence = f"{head}{colon} {message}".strip()
+        return (
+            essence if len(essence) <= MAX_ESSENCE else essence[: MAX_ESSENCE - 3].rsplit(" ", 1)[0] + "..."
+        )
+    return ""
+
+
+Difference = Literal["program", "variable", "folder", "step", "option", "word"]
+
+_MAX_SHOWN = 160
+_LIKE = 0.6
+"""Least likeness (`difflib` ratio) of two words of which one may be the other mistyped."""
+_OTHER_FOLDER = lazy_regex(
+    r"no such file|not found|cannot find|can't (?:find|open)|could not (?:find|read|open)|couldn't find|missing|no rule to make target"
+    r"|no (?:makefile|configuration|package\.json|targets)|ENOENT|not a \w+ (?:project|workspace|repository)|does not (?:exist|contain)|outside",
+    re.IGNORECASE,
+)
+_TOKEN = lazy_regex(r"&&|\|\||[;&|]|(?:\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\s;&|])+")
+_REDIRECTION = lazy_regex(r"\s*(?:\d?>&\d|&>>?\s*\S+|\d?>>?\s*[^\s&|;]+|(?<!<)<(?!<)\s*[^\s&|;(]+)")
+_ASSIGNMENT = lazy_regex(r"^(?P<name>[A-Za-z_]\w*)=(?P<value>.*)$", re.DOTALL)
+_ONLY_LOOKS = frozenset({"--help", "-h", "help", "--version", "-V", "version", "--dry-run", "--collect-only"})
+_CHOOSES_TEXT = """
+-k -x -v -vv -q -t -n -l -s -i -a --verbose --quiet --run -run --filter --grep --only --ignore --deselect --skip --exclude
+--testNamePattern --testPathPattern --maxfail --lf --ff --last-failed --failed-first --tb --no-header --silent --watch
+--no-verify --bail --fail-fast --failfast -short -count --tests --test
+"""
+_CHOOSES = frozenset(_CHOOSES_TEXT.split())
+"""Options that choose a part of the work or what is shown: a success with them proves nothing of the whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """The mistake in a call.
+
+    Attributes:
+        difference: in what the calls differ.
+        wrong, right: the parts of both commands that show it.
+        cause: what was wrong, without a full stop; "" = the two calls say it.
+        whole: the command that ran, as it was.
+    """
+
+    difference: Difference
+    wrong: str
+    right: str
+    cause: str
+    whole: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """A simple command with what the line says before it."""
+
+    words: tuple[str, ...]
+    folder: str = ""
+    step: str = ""
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+def find_correction(failed: str, error: str, ran: str) -> Correction | None:
+    """Return the difference of `ran`, if it does the same work as `failed` and differs only in its invocation."""
+    for wrong in _calls(failed):
+        for right in _calls(ran):
+            correction = _compare(wrong, right, error, ran)
+            if correction is not None and max(len(correction.wrong), len(correction.right)) <= _MAX_SHOWN:
+                return correction
+    return None
+
+
+def _compare(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | None:
+    if not _ONLY_LOOKS.isdisjoint(right.words):
+        return None
+    added = {name: value for name, value in right.variables.items() if wrong.variables.get(name) != value}
+    named_in_error = [name for name in added if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error)]
+    alike = wrong.words == right.words
+    around = bool(named_in_error or names_missing(error)) or is_environment(error) or is_misuse(error)
+    if added and (alike or (around and _same_work(wrong, right))):
+        chosen = {name: added[name] for name in named_in_error or added}
+        settings = " ".join(f"{name}={value}" for name, value in chosen.items())
+        names = " and ".join(f"`{name}`" for name in chosen)
+        need = "variable" if len(chosen) == 1 else "variables"
+        return Correction(
+            difference="variable",
+            wrong=wrong.text,
+            right=f"{settings} {wrong.text}",
+            cause=f"it needs the {need} {names}",
+            whole=ran,
+        )
+    program = _other_program(wrong, right, error)
+    if program is not None:
+        before, after = program
+        return Correction(
+            difference="program", wrong=before, right=after, cause=_missing_cause(wrong, error), whole=ran
+        )
+    if alike:
+        return _elsewhere(wrong, right, error, ran)
+    return _other_words(wrong, right, error, ran)
+
+
+def _elsewhere(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | None:
+    """The same words in another folder, or after another step."""
+    if right.step and not wrong.step:
+        return Correction(
+            difference="step", wrong=wrong.text, right=f"{right.step} && {right.text}", cause="", whole=ran
+        )
+    outside = right.folder.startswith(("/", "~", "$"))
+    if right.folder and right.folder != wrong.folder and not outside and _OTHER_FOLDER.search(error):
+        return Correction(
+            difference="folder",
+            wrong=wrong.text,
+            right=f"cd {right.folder} && {right.text}",
+            cause=f"it has to run in `{right.folder}`",
+            whole=ran,
+        )
+    return None
+
+
+def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | None:
+    """The words up to the program that does the work, where the calls differ in these: `pytest`, `uv run pytest`."""
+    missing = names_missing(error)
+    for name in missing:
+        at, right_at = _place(wrong.words, name), _place(right.words, name)
+        if at is not None and right_at is not None and wrong.words[: at + 1] != right.words[: right_at + 1]:
+            mine, theirs = wrong.words[: at + 1], right.words[: right_at + 1]
+            same_tool = all(not word.startswith("-") or word == "-m" for word in theirs)
+            return (" ".join(mine), " ".join(theirs)) if same_tool else None
+    shared = 0
+    while shared < min(len(wrong.words), len(right.words)) - 1 and (
+        wrong.words[-1 - shared] == right.words[-1 - shared]
+    ):
+        shared += 1
+    shared_words = wrong.words[len(wrong.words) - shared :]
+    if not any(not word.startswith("-") for word in shared_words) or wrong.words[0] == right.words[0]:
+        return None
+    if not (missing or is_environment(error) or is_misuse(error)):
+        return None
+    family = _program_family(wrong.words[0]) == _program_family(right.words[0]) or main_command(
+        wrong.text
+    ) == main_command(right.text)
+    wrapped = right.text.endswith(wrong.text)
+    same_purpose = _purpose(wrong) == _purpose(right) and any(
+        "/" not in w and "." not in w and w[0] != "-" for w in shared_words
+    )
+    if family or wrapped or (missing and program_name(wrong.words[0]) in missing and same_purpose):
+        return wrong.text, right.text
+    return None
+
+
+def _other_words(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | None:
+    """The same program with an option more, or with another word in the place of one that the error names."""
+    if wrong.words[0] != right.words[0]:
+        return None
+    if len(wrong.words) == len(right.words):
+        pairs = [pair for pair in zip(wrong.words, right.words, strict=True) if pair[0] != pair[1]]
+        if len(pairs) == 1 and _names(error, pairs[0][0]) and _like(*pairs[0]):
+            there_is = f"there is no `{pairs[0][0]}` but `{pairs[0][1]}`"
+            return Correction(
+                difference="word", wrong=wrong.text, right=right.text, cause=there_is, whole=ran
+            )
+    added = _added(wrong.words, right.words)
+    options = [word for word in added if word.startswith("-") and word.split("=")[0] not in _CHOOSES]
+    if not options or not _same_work(wrong, right):
+        return None
+    around = is_misuse(error) or is_environment(error) or _OTHER_FOLDER.search(error)
+    if not around and not _names(error, options[0]):
+        return None
+    first = added.index(options[0])
+    value = added[first + 1 : first + 2] if "=" not in options[0] else []
+    shown = " ".join([options[0], *(word for word in value if not word.startswith("-"))])
+    return Correction(
+        difference="option", wrong=wrong.text, right=right.text, cause=f"it needs `{shown}`", whole=ran
+    )
+
+
+def _same_work(wrong: _Call, right: _Call) -> bool:
+    """Whether both run the same program on the same thing: all plain words of one stand in the other, in order."""
+    mine, theirs = (tuple(w for w in call.words if not w.startswith("-")) for call in (wrong, right))
+    return mine[:1] == theirs[:1] and (_is_part(mine, theirs) or _is_part(theirs, mine))
+
+
+def _is_part(part: Sequence[str], whole: Sequence[str]) -> bool:
+    remaining = iter(whole)
+    return all(word in remaining for word in part)
+
+
+def _added(wrong: Sequence[str], right: Sequence[str]) -> list[str]:
+    changes = SequenceMatcher(a=wrong, b=right, autojunk=False).get_opcodes()
+    return [
+        word
+        for name, _, _, start, end in changes
+        if name in ("insert", "replace")
+        for word in right[start:end]
+    ]
+
+
+def _missing_cause(wrong: _Call, error: str) -> str:
+    missing = names_missing(error)
+    if program_name(wrong.words[0]) in missing:
+        return f"`{program_name(wrong.words[0])}` is not on the PATH"
+    module = next((name for name in missing if name in wrong.words), "")
+    return f"this `{wrong.words[0]}` has no module `{module}`" if module else ""
+
+
+def _place(words: Sequence[str], name: str) -> int | None:
+    """Return the place of a program or module in a call, also as a file of the same family: `python3` for `python`."""
+    whole = [
+        index for index, word in enumerate(words) if program_name(word) == name or word.split(".")[0] == name
+    ]
+    near = [
+        index
+        for index, word in enumerate(words)
+        if not word.startswith("-") and _program_family(word) == _program_family(name)
+    ]
+    joined = [at + 1 for at, pair in enumerate(itertools.pairwise(words)) if "-".join(pair) == name]
+    place = whole or near or joined
+    return place[0] if place else None
+
+
+def _program_family(word: str) -> str:
+    return re.sub(r"[\d.]+$", "", program_name(word))
+
+
+def _like(left: str, right: str) -> bool:
+    return program_name(left) == program_name(right) or SequenceMatcher(a=left, b=right).ratio() >= _LIKE
+
+
+def _names(error: str, word: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w])", error) is not None
+
+
+def _purpose(call: _Call) -> str:
+    return command_actions(main_command(call.text))[0][0]
+
+
+def _calls(command: str) -> list[_Call]:
+    """The simple commands of a line, in order; what only filters another's output is left out."""
+    calls: list[_Call] = []
+    folder, step = "", ""
+    variables: dict[str, str] = {}
+    for operator, words in _segments(command):
+        if operator == "|" or not words:
+            continue
+        own: dict[str, str] = {}
+        command_words = list(words[1:]) if words[0] == "env" else list(words)
+        while command_words and (assignment := _ASSIGNMENT.match(command_words[0])):
+            own[assignment["name"]] = assignment["value"]
+            command_words.pop(0)
+        if not command_words:
+            variables |= own
+        elif command_words[0] == "export":
+            variables |= {
+                m["name"]: m["value"] for word in command_words[1:] if (m := _ASSIGNMENT.match(word))
+            }
+        elif command_words[0] == "cd" and len(command_words) == 2:
+            folder = command_words[1].rstrip("/")
+        elif command_words[0] in ("source", "."):
+            step = " ".join(command_words)
+        else:
+            calls.append(
+                _Call(words=tuple(command_words), folder=folder, step=step, variables=variables | own)
+            )
+    return calls
+
+
+def _segments(command: str) -> list[tuple[str, list[str]]]:
+    """Split a line at its operators; return each part with the operator before it."""
+    segments: list[tuple[str, list[str]]] = [("", [])]
+    for token in _TOKEN.findall(_REDIRECTION.sub(" ", command)):
+        if token[0] in ";&|":
+            segments.append((token, []))
+        else:
+            segments[-1][1].append(token)
+    return segments
+
+
+MAX_OPEN = 12
+MAX_COMMAND = 300
+MOST_EDITED = 3
+"""If more files than this were edited, the fix is kept only where a cause was stated."""
+_LOOKING = (
+    "ls|cat|grep|rg|find|head|tail|diff|git diff|git status|git log|git show|which|test|pgrep|kill|wc|sed|awk|sleep|stat"
+    "|file|ps|curl|"
+)
+_NOT_WORTH = frozenset(_LOOKING.split("|"))
+_READERS = frozenset({"sed", "awk", "cat", "git show", "git diff", "git log"})
+"""Programs that only look, whose misuse is worth knowing all the same."""
+_STEP = lazy_regex(
+    r"(?<![\w-])(?:(?P<prepares>install|add|up|start|init|migrate|generate|mkdir|touch|chmod|login|sync|restore|pull|codegen|reset"
+    r"|download|fetch|export|source|setup|tidy|update|prune|clean)|(?P<builds>build|compile)|(?P<tells>test|lint|check|help))(?=[\s:]|$)"
+    r"|(?P<asks>--help|--version)(?=\s|$)"
+)
+"""What a simple command does, by its first word that says so."""
+_EDITS = frozenset({"edit", "write"})
+_CAUSE = lazy_regex(
+    r"\b(?:because|the (?:issue|problem|cause|reason|error) (?:is|was)|caused by|due to|needs? to|requires?|missing"
+    r"|expects?|should be|isn'?t|wasn'?t|doesn'?t|must)\b",
+    re.IGNORECASE,
+)
+_INTENTION = lazy_regex(
+    r"^(?:(?:ok(?:ay)?|so|now|then|first|right)\b[,.]?\s+)*(?:i(?:'ll| will| need| should| must| have to|'m going)|let(?:'s| me)|we need to|this should)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that says what the agent does next, and no cause."""
+_MISSING = lazy_regex(
+    r"not found|no such|(?:cannot|can't|could not) find (?:the )?(?:module|package|file|library)|missing|does not exist|not built|cannot open",
+    re.IGNORECASE,
+)
+_ONCE = lazy_regex(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b")
+"""A name that no later call has: a commit, a digest."""
+_LOOKS_UP = lazy_regex(
+    r"\b(?:brew|apt|apt-get|npm|pnpm|yarn|pip|uv|cargo|gem|dnf|pacman)\s+(?:pip\s+)?(?:info|search|show|list|ls|view|index)\b"
+)
+_CHANGES_FOLDER = lazy_regex(r"^cd\s+[^\s;&|]+$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """A failure with what made the same thing succeed: edits, commands run before, or another invocation.
+
+    `commit` is what git said of the commit that came next in the session, "" = none.
+    """
+
+    failure: Failure
+    turn: int
+    at_ms: int
+    correction: Correction | None = None
+    commit: str = ""
+
+    @property
+    def essence(self) -> str:
+        """The line that says what the error is: see `error_line`."""
+        return error_line(self.failure.error)
+
+
+def find_fixes(
+    turns: Iterable[Turn], open_before: Sequence[Failure] = ()
+) -> tuple[tuple[Fix, ...], tuple[Failure, ...]]:
+    """Verified fixes in `turns`, and the failures that are still open after them (oldest first, at most 12)."""
+    waiting = list(open_before)
+    fixes: list[Fix] = []
+    for turn in turns:
+        for use in turn.tools:
+            if not use.finished or (use.failed and stopped_from_outside(use.error)):
+                continue
+            if use.tool == "bash":
+                waiting = _ran(use, turn, waiting, fixes)
+                if use.commit:
+                    fixes[:] = [fix if fix.commit else replace(fix, commit=use.commit) for fix in fixes]
+            else:
+                waiting = _used(use, waiting)
+    return tuple(fixes), tuple(waiting[-MAX_OPEN:])
+
+
+def same_command(left: str, right: str) -> bool:
+    """Whether two command lines run the same thing: pipes into filters, redirections and `cd` do not matter."""
+    return _bare(left) == _bare(right)
+
+
+def repeats_command(failed: str, succeeded: str) -> bool:
+    """Whether `succeeded` does all that `failed` did: every simple command again, on the same things or on more.
+
+    `lint run ./pkg/a` is done again by `lint run` and by `lint run ./pkg/a && test`, not by `lint run ./pkg/b`.
+    """
+    if same_command(failed, succeeded):
+        return True
+    commands = [
+        command for command in _simple(failed) if command.name not in _NOT_WORTH and not command.built
+    ]
+    done = _simple(succeeded)
+    return bool(commands) and all(any(later.covers(command) for later in done) for command in commands)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A simple command: its name, its words, the paths it is done to (none = all), and whether it runs what was just built."""
+
+    name: str
+    words: frozenset[str]
+    paths: frozenset[str]
+    built: bool
+
+    def covers(self, other: _Part) -> bool:
+        everywhere = not self.paths or bool(self.paths & {".", "./..."})
+        return (self.name, self.words) == (other.name, other.words) and (
+            everywhere or other.paths <= self.paths
+        )
+
+
+def _simple(command: str) -> list[_Part]:
+    """The simple commands of a line; options and redirections left out."""
+    commands: list[_Part] = []
+    for text in _parts(_bare(command)):
+        name = main_command(text)
+        if name:
+            words = frozenset(word for word in text.split() if not word.startswith("-"))
+            paths = frozenset(word for word in words if "/" in word or "." in word)
+            built = text.split()[0].startswith("./")
+            commands.append(_Part(name=name, words=words - paths, paths=paths, built=built))
+    return commands
+
+
+def _parts(command: str) -> list[str]:
+    return re.split(r"&&|\|\||[;|]", command)
+
+
+def _bare(command: str) -> str:
+    text = re.sub(r"^(?:cd\s+\S+\s*(?:&&|;)\s*)+", "", command.strip())
+    text = re.sub(r"\s*(?:2>&1|2>/dev/null|>/dev/null)", "", text)
+    text = re.sub(r"\s*\|\s*(?:tail|head|grep|cat|less|tee)\b[^|]*", "", text)
+    text = re.sub(r"\s*(?:;|&&|\|\|)\s*(?:echo|true)\b.*$", "", text)
+    return " ".join(text.split())
+
+
+def _used(use: ToolUse, waiting: list[Failure]) -> list[Failure]:
+    """A tool other than the shell: an edit may fix what waits."""
+    if use.failed or use.tool not in _EDITS:
+        return waiting
+    return [_edited(failure, use) for failure in waiting]
+
+
+def _edited(failure: Failure, use: ToolUse) -> Failure:
+    cause = failure.cause
+    if not cause and use.said:
+        sentences = (sentence.strip() for sentence in re.split(r"(?<=[.!:])\s+", use.said))
+        cause = next(
+            (sentence.rstrip(".:") for sentence in sentences if _says_why(sentence, failure, use.paths)), ""
+        )
+    paths = tuple(path for path in use.paths if path not in failure.edited)
+    return replace(failure, edited=(*failure.edited, *paths)[-6:], cause=cause)
+
+
+def _says_why(sentence: str, failure: Failure, paths: Sequence[str]) -> bool:
+    """Whether the sentence gives a cause, and of this failure: it shares a word with the command, the error or a file that is edited.
+
+    In a later session, which may be about anything, it takes two words, and the file does not count.
+    """
+    if not (_CAUSE.search(sentence) and not _INTENTION.search(sentence) and 4 <= len(sentence.split()) <= 30):
+        return False
+    concerned = f"{failure.command} {error_line(failure.error) or failure.error}"
+    if not failure.elsewhere:
+        concerned += " ".join(("", *(re.sub(r"[/\\.]", " ", path) for path in paths)))
+    return len(stems(sentence) & stems(concerned)) > failure.elsewhere
+
+
+def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> list[Failure]:
+    red = use.failed and is_red_test(use.error)
+    if use.failed and not red:
+        return _failed(use, turn, waiting)
+    failing: list[Failure] = []
+    for failure in waiting:
+        at_ms = turn.at_ms or failure.at_ms
+        correction = _corrects(use.command, failure)
+        if correction and not (red and correction.difference in ("option", "word")):
+            if _looks_up(use.command):
+                failing.append(failure)
+                continue
+            if _ONCE.search(failure.command):
+                continue  # nobody calls it so again
+            fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms, correction=correction))
+            continue
+        if repeats_command(failure.command, use.command):
+            # Failing otherwise now: what failed before is gone, but nothing proves by what.
+            if not red and _proves(failure) and _teaches(failure):
+                fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms))
+            continue
+        if not red and _prepares(use.command, failure):
+            failure = replace(failure, prepared=(*failure.prepared, _step(use.command))[-3:])  # noqa: PLW2901
+        failing.append(failure)
+    return failing
+
+
+def _looks_up(command: str) -> bool:
+    return bool(_LOOKS_UP.search(command)) or main_command(command) in ("which", "type", "whereis")
+
+
+def _step(command: str) -> str:
+    return command.strip() if _CHANGES_FOLDER.match(command.strip()) else _bare(command)
+
+
+def _prepares(command: str, failure: Failure) -> bool:
+    """Whether the command may have helped. Building does where something is missing; testing and formatting never do."""
+    if _CHANGES_FOLDER.match(command.strip()):
+        return is_environment(failure.error) or is_misuse(failure.error)
+    if len(command) > 160 or "\n" in command:
+        return False
+    does = {match.lastgroup for step in _parts(command) if (match := _STEP.search(step))}
+    return "prepares" in does or ("builds" in does and bool(_MISSING.search(failure.error)))
+
+
+def _proves(failure: Failure) -> bool:
+    """Whether something was done since that may have helped; in a later session it must concern what failed."""
+    if not failure.elsewhere:
+        return bool(failure.prepared) or bool(failure.edited and not _says_where(failure))
+    named_paths = [path for path in failure.edited if path.rsplit("/", 1)[-1] in failure.error]
+    return bool((named_paths and not _says_where(failure)) or failure.prepared)
+
+
+def _teaches(failure: Failure) -> bool:
+    """Whether the fix is worth telling: not where nothing says what failed, nor where much was edited and nobody said why."""
+    if not error_line(failure.error) or _ONCE.search(failure.command):
+        return False
+    return bool(failure.cause or failure.prepared) or len(failure.edited) <= MOST_EDITED
+
+
+def _says_where(failure: Failure) -> bool:
+    """Whether the error names the line of a file that was edited since, and nobody gave a cause: there is nothing to remember."""
+    if failure.cause:
+        return False
+    names = {path.replace("\\", "/").rsplit("/", 1)[-1] for path in failure.edited}
+    return any(
+        re.search(rf"(?<![\w.-]){re.escape(name)}[\"']?(?::\d|\(\d|, line \d)", failure.error)
+        for name in names
+    )
+
+
+def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
+    worth = main_command(use.command) not in _NOT_WORTH or (
+        is_misuse(use.error) and any(name in _READERS for name in split_commands(use.command))
+    )
+    if not use.error.strip() or not worth or len(use.command) > MAX_COMMAND or "\n" in use.command:
+        return waiting
+    signature = error_signature(use.error, command=use.command)
+    if " | " not in signature:
+        return [failure for failure in waiting if not repeats_command(failure.command, use.command)]
+    return _wait(
+        waiting,
+        Failure(
+            command=use.command,
+            error=use.error[:1500],
+            signature=signature,
+            turn=turn.number,
+            at_ms=turn.at_ms,
+        ),
+    )
+
+
+def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
+    """`waiting` with `failure`; the same one again counts once more and keeps what was done since."""
+    same = [
+        failing
+        for failing in waiting
+        if failing.signature == failure.signature or repeats_command(failing.command, failure.command)
+    ]
+    again = next((failing for failing in same if failing.signature == failure.signature), None)
+    remaining = [failing for failing in waiting if failing not in same]
+    if again is None:
+        return [*remaining, failure]
+    # What was tried before it failed again did not help.
+    tried = replace(again, times=again.times + 1, edited=(), prepared=(), elsewhere=False)
+    return [
+        *remaining,
+        tried if again.edited or again.prepared else replace(again, times=again.times + 1, elsewhere=False),
+    ]
+
+
+def _corrects(command: str, failure: Failure) -> Correction | None:
+    """Return the mistake in the call of the failed command, if this command does the same work with another call."""
+    if len(command) > MAX_COMMAND or "\n" in command or same_words(command, failure.command):
+        return None
+    missing = bool(names_missing(failure.error))
+    if failure.edited and not missing:
+        return None  # an edit may have been it
+    correction = find_correction(failure.command, failure.error, command)
+    if correction is not None:
+        return (
+            correction
+            if not failure.prepared or correction.difference in ("program", "variable", "folder")
+            else None
+        )
+    return None if failure.prepared or failure.elsewhere else _otherwise(command, failure)
+
+
+def same_words(left: str, right: str) -> bool:
+    """Whether two command lines are the same but for spaces."""
+    return left.split() == right.split()
+
+
+def _otherwise(command: str, failure: Failure) -> Correction | None:
+    """Misused, and now the same program with other arguments works, with nothing else done in between."""
+    program = main_command(command)
+    if not is_misuse(failure.error) or names_missing(failure.error) or same_command(failure.command, command):
+        return None
+    if (
+        (program in _NOT_WORTH and program not in _READERS)
+        or not program
+        or program != main_command(failure.command)
+    ):
+        return None
+    if any(word in ("--help", "-h", "--version") for word in command.split()):
+        return None
+    return Correction(difference="word", wrong=failure.command, right=command, cause="", whole=command)
+
+
+def open_before(pending: Sequence[Pending], own: Sequence[Failure], session: str) -> tuple[Failure, ...]:
+    """Return the failures that a reading of `session` begins with: those of earlier sessions first, marked so, then its own."""
+    earlier = [replace(item.failure, elsewhere=True) for item in pending if item.session != session]
+    return (*earlier, *(replace(failure, elsewhere=False) for failure in own))
+
+
+def open_after(
+    pending: Sequence[Pending], open_failures: Sequence[Failure], session: str
+) -> tuple[tuple[Pending, ...], tuple[Failure, ...]]:
+    """Return the list after a reading that left `open_failures`, and which of these are the session's own."""
+    own = tuple(failure for failure in open_failures if not failure.elsewhere)
+    # What was done here about a failure of elsewhere, without success, counts for nothing in the next session.
+    still = {(failure.command, failure.signature) for failure in open_failures if failure.elsewhere}
+    remaining = [
+        item
+        for item in pending
+        if item.session != session and (item.failure.command, item.failure.signature) in still
+    ]
+    items = (*remaining, *(Pending(session=session, failure=failure) for failure in own))
+    oldest_first = sorted(items, key=lambda item: (item.failure.at_ms, item.session, item.failure.command))
+    return tuple(oldest_first), own
+
+
+def without_old(pending: Sequence[Pending], *, before_ms: int) -> tuple[Pending, ...]:
+    """Without failures last seen before `before_ms`; one without a time stays."""
+    return tuple(item for item in pending if not item.failure.at_ms or item.failure.at_ms >= before_ms)
