@@ -33,7 +33,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # that a change is judged by what it changed; runs elsewhere and `just thorough` look for new ones.
 settings.register_profile(
     "tacit",
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize="CI" in os.environ,

@@ -62,7 +62,7 @@ format:
 
 check: lint test
 
-# the property tests with ten times the examples of CI
+# the property tests with twenty times the examples of CI
 thorough *args:
     uv run pytest -n 2 -m "not e2e" --hypothesis-profile=thorough --timeout 900 packages/tacit-memory/tests/properties packages/tacit-memory/tests/contracts packages/tacit-memory/tests/unit/app/test_app_hostile.py "$@"
 

@@ -39,7 +39,7 @@ class NotesLines(FakeWriter):
         return super().write(request)
 
 
-@pytest.fixture(params=["fake", "openai", "anthropic", *CLIENTS])
+@pytest.fixture(params=["fake", "openai", "anthropic", "claude", "opencode"])
 def writer(request: pytest.FixtureRequest, tmp_path) -> Iterator[Writer]:
     name = request.param
     if name == "fake":
