@@ -78,8 +78,8 @@ def sizes(engine, budgets):
 
 def test_an_answer_grows_with_its_budget(make_engine):
     engine = make_engine()
-    fill(engine, 420)
-    small, middle, large = sizes(engine, (1_000, 4_000, 16_000))
+    fill(engine, 140)
+    small, middle, large = sizes(engine, (1_000, 2_000, 5_000))
     assert 8 < small < middle < large
     assert large > 3 * middle / 2
 
