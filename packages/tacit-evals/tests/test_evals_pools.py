@@ -51,9 +51,8 @@ def test_made_up_pairs_are_the_same_for_a_seed_and_nothing_comes_of_them(capsys)
     assert "seed 3" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_unrelated_statements_of_one_form_end_nothing(seed: int) -> None:
-    pairs = make_pairs(1500, seed=seed)
+def test_unrelated_statements_of_one_form_end_nothing() -> None:
+    pairs = make_pairs(1500, seed=1)
     assert not [
         pair for pair in pairs if replaces(pair.second, pair.first, correction=pair.kind == "correction")
     ]
