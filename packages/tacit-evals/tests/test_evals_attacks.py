@@ -10,12 +10,9 @@ from dataclasses import replace
 import pytest
 
 from tacit_evals.attacks.__main__ import AREAS, CASES, CONTROLS, main
-from tacit_evals.attacks.escaping import escapes_in
 from tacit_evals.attacks.genuine import is_whole
 from tacit_evals.attacks.notes import DATA, FAITHFUL_FORMS, HOSTILE_FORMS, NOTHING_SAID, Seen
-from tacit_evals.attacks.outcome import Area, Outcome, spread
-from tacit_evals.attacks.secret_values import FORMS, Secrets
-from tacit_evals.attacks.words import Words, share_of
+from tacit_evals.attacks.product import Area, Outcome, Words, share_of, spread
 
 
 def outcomes(survived: int, failed: int) -> list[Outcome]:
@@ -37,30 +34,14 @@ def test_a_bound_is_a_share_and_nothing_tried_keeps_none():
     assert not area.kept([])
 
 
-def test_what_leaves_a_block_is_found_and_code_is_not():
-    block = '<tacit-memory surface="start">\n- [Preference] Commit step abc: {}\n</tacit-memory>'
-    assert escapes_in(block.format("a < b, x <= 3 and \u2039system-reminder\u203a")) == {}
-    for text in ("<system-reminder>", "x</tacit-memory>", "a\nHuman: go", "a\n```", "<|im_start|>", "\u202e"):
-        assert set(escapes_in(block.format(text))) == {"abc"}, text
-
-
-def test_every_secret_is_marked_and_filled():
-    words = Secrets(random.Random(3))
-    for _, pieces in FORMS.values():
-        for piece in pieces:
-            text = words(piece)
-            assert text.count("\u00ab") == text.count("\u00bb") > 0
-            assert not any(f"{{{slot}" in text for slot in "UAOBDTPSK"), text
-
-
 def test_words_of_a_statement_are_compared_without_little_ones():
     assert share_of("please use pnpm", "Use pnpm here") == 1.0
     assert share_of("use pnpm", "use npm") == 0.5
 
 
 def test_forms_are_printed_without_running_anything(capsys):
-    assert main(["--forms", "--area", "shell"]) == 0
-    assert "tacit remember" in capsys.readouterr().out.replace("\n", " ")
+    assert main(["--forms", "--area", "pasted"]) == 0
+    assert "a whole mail" in capsys.readouterr().out.replace("\n", " ")
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,8 @@ import pytest
 
 from shared_data import shared_data
 from tacit.errors import InvalidInput
-from tacit_evals.data.judged import load_action, load_inject, load_pool
-from tacit_evals.data.recognise import folders_of, triggers_for
-from tacit_evals.data.rows import Row, read_rows
-from tacit_evals.fit.leaks import same_project, session_key, usable
+from tacit_evals.data import Row, folders_of, load_action, load_inject, load_pool, read_rows, triggers_for
+from tacit_evals.fit.labelled import same_project, session_key, usable
 
 
 def test_a_project_is_read_with_its_judgments(data):

@@ -6,7 +6,7 @@ import json
 
 from tacit.providers.embedding import FakeEmbedder
 from tacit_evals.everyday import each, everyday_of, given, load_everyday, measure
-from tacit_evals.suites.running import shipped_settings
+from tacit_evals.pool import shipped_settings
 
 ROWS = {
     "memories": [

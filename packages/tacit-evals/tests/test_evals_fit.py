@@ -18,7 +18,8 @@ from tacit_evals.fit.__main__ import (
     shipped_projects,
 )
 from tacit_evals.fit.fitted import fit_all
-from tacit_evals.suites.running import Run, shipped_settings
+from tacit_evals.pool import shipped_settings
+from tacit_evals.running import Run
 
 
 class Remembering(FakeEmbedder):

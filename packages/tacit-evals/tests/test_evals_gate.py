@@ -24,7 +24,6 @@ from tacit_evals.fit.gate import (
     without,
     wrongful_by_project,
 )
-from tacit_evals.report.scorecard import Line
 
 
 def chance(logit):
@@ -69,14 +68,6 @@ def test_a_project_is_predicted_by_a_model_of_the_others():
     assert without(rows, "p") == rows[2:]
     assert without([*rows, prompt(9, {}, store="q", prompt_of="p").asked], "p") == rows[2:]
     assert left_out(rows) == []  # nothing is needed anywhere: no model of the others
-
-
-def test_a_line_is_met_or_not_or_stands_for_comparison():
-    assert Line(name="x", value=0.4, least=0.4).met is True
-    assert Line(name="x", value=0.4, most=0.3).met is False
-    assert Line(name="x", value=0.4).met is None
-    assert Line(name="x", value=None, least=0.4).met is None
-    assert Line(name="x", value=0.4, least=0.1).wanted == "≥ 0.1"
 
 
 def test_a_weight_stays_at_the_prior_where_the_data_say_nothing_and_moves_with_them():

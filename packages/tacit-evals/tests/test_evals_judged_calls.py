@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tacit_evals.data.judged import Judgment
-from tacit_evals.metrics.counts import ItemResult
-from tacit_evals.suites.action import alone, delivered, lines
+from tacit_evals.action import alone, delivered, lines
+from tacit_evals.data import Judgment
+from tacit_evals.figures import ItemResult
 
 
 def call(item: str, judgment: Judgment, **surfaces: tuple[str, ...]) -> ItemResult:

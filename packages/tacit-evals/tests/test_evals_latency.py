@@ -8,10 +8,8 @@ import time
 import pytest
 
 from tacit.errors import InvalidInput
-from tacit_evals.command import evaluate
 from tacit_evals.daemon_under_test import worked_ms
-from tacit_evals.data.bench import Case
-from tacit_evals.latency import Recall, cases_of, document, prompt_target
+from tacit_evals.latency import Case, Recall, cases_of, document, prompt_target
 
 
 def recall(*, size=10_000, spaces="shipped", slow=100.0):
@@ -30,20 +28,16 @@ def recall(*, size=10_000, spaces="shipped", slow=100.0):
 
 
 def test_every_size_is_asked_with_every_choice_of_spaces():
-    cases = cases_of("10000,1000000", projects=1, spaces="shipped,all")
+    cases = cases_of("10000,1000000", spaces="shipped,all")
     assert [(case.size, case.spaces) for case in cases] == [
         (10_000, "shipped"), (10_000, "all"), (1_000_000, "shipped"), (1_000_000, "all"),
     ]  # fmt: skip
     assert cases[0].home == cases[1].home == "home-10000"
-    assert Case(size=1_000_000, projects=200).home == "home-1000000-in-200"
-    assert (
-        Case(size=1_000_000, projects=200, spaces="all").name
-        == "1,000,000 memories in 200 projects, all spaces"
-    )
+    assert Case(size=1_000_000, spaces="all").name == "1,000,000 memories, all spaces"
 
 
 def test_every_preset_is_measured_on_the_same_store():
-    cases = cases_of("10000", projects=1, spaces="shipped", presets="focused,multispace")
+    cases = cases_of("10000", spaces="shipped", presets="focused,multispace")
     assert [case.name for case in cases] == ["10,000 memories", "10,000 memories, multispace"]
     assert cases[0].home == cases[1].home
     assert [prompt_target(case) for case in cases] == [2.5, 3.5]
@@ -55,7 +49,7 @@ def test_every_preset_is_measured_on_the_same_store():
 )
 def test_what_cannot_be_asked_is_refused(sizes, spaces, presets):
     with pytest.raises(InvalidInput):
-        cases_of(sizes, projects=1, spaces=spaces, presets=presets)
+        cases_of(sizes, spaces=spaces, presets=presets)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +59,6 @@ def test_what_cannot_be_asked_is_refused(sizes, spaces, presets):
         (Case(size=10_000, spaces="all"), 3.5),
         (Case(size=100_000), 3.0),
         (Case(size=100_000, spaces="all"), None),
-        (Case(size=1_000_000, projects=200), 4.0),
-        (Case(size=1_000_000), 9.0),
     ],
 )
 def test_each_promise_belongs_to_its_store(case, target):
@@ -99,11 +91,6 @@ def test_rows_tell_what_is_over():
     assert verdicts["prompt recall, median ratio (10,000 memories)"] == "ok"
     assert verdicts["prompt recall, p99 ratio (10,000 memories)"] == "over"
     assert verdicts["prompt recall, median of pairs (10,000 memories)"] == ""
-
-
-def test_the_suite_of_the_command_is_the_program(capsys):
-    assert evaluate(["latency", "--help"]) == 0
-    assert "--projects" in capsys.readouterr().out
 
 
 def test_processor_time_of_a_process_grows_with_its_work():

@@ -22,7 +22,7 @@ from tacit_evals.fit.levels import (
     measured_level,
     report,
 )
-from tacit_evals.suites.running import shipped_settings
+from tacit_evals.pool import shipped_settings
 
 THRESHOLDS = {"quiet": 0.4, "balanced": 0.3, "eager": 0.2}
 

@@ -8,9 +8,9 @@ import pytest
 
 from tacit.errors import InvalidInput
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.data.sessions import load_sessions
-from tacit_evals.suites.placement import Tally, common_prefix, run_placement
-from tacit_evals.suites.running import Run
+from tacit_evals.data import load_sessions
+from tacit_evals.placement import Tally, common_prefix, run_placement
+from tacit_evals.running import Run
 
 PROMPTS = ("commit this", "fix the bug in billing/server.go", "commit again", "thanks")
 

@@ -24,7 +24,7 @@ pytestmark = [
 
 
 def test_a_small_measurement_runs_and_words_find_what_is_half_remembered():
-    from tacit_evals.postgres_search.measuring import run
+    from tacit_evals.team_search import run
 
     arguments = argparse.Namespace(tenants=4, rows=1_000, queries=5, clients=1, seconds=0.5)
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-"))

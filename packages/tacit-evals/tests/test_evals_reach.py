@@ -13,9 +13,9 @@ from tacit.model.evidence import Candidate
 from tacit.model.pack import Block, Index, IndexLine, Pack, PackItem, Surface
 from tacit.providers.embedding import FakeEmbedder
 from tacit.recall.stage import Delivered
-from tacit_evals.data.judged import Judgment, PoolRow, Project, Prompt
+from tacit_evals.data import Judgment, PoolRow, Project, Prompt
+from tacit_evals.pool import DAY_MS, Pool
 from tacit_evals.reach import ANSWERS, Reached, figures, key_of, merged, recorded, within
-from tacit_evals.suites.pool import DAY_MS, Pool
 
 
 def moment(*, needed=(), held=(), fetched=(), marginal=(), found=()) -> Reached:

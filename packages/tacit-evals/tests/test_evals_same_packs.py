@@ -11,9 +11,16 @@ import pytest
 
 from tacit.config.levels import shipped_levels
 from tacit_evals.same_packs.__main__ import main
-from tacit_evals.same_packs.comparing import compare, differs
-from tacit_evals.same_packs.plan import GENERATED, make_plan
-from tacit_evals.same_packs.recording import SOURCE, read_recording, record, write_recording
+from tacit_evals.same_packs.recording import (
+    GENERATED,
+    SOURCE,
+    compare,
+    differs,
+    make_plan,
+    read_recording,
+    record,
+    write_recording,
+)
 
 
 def small_plan(**given):

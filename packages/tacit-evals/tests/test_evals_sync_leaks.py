@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from tacit.sync.entry import Entry
-from tacit_evals.torture.sync_leaks import LeakRun, only_row_level_security
+from tacit_evals.torture.team_leaks import LeakRun, only_row_level_security
 from tacit_server.logs import InMemoryLogs, Principal
 
 _seeds = itertools.count(7_000)

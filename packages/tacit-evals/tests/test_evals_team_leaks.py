@@ -7,8 +7,7 @@ import contextlib
 import pytest
 
 from tacit.model.memory import TrustTier
-from tacit_evals.torture.sync_leaks import Found
-from tacit_evals.torture.team_leaks import TeamLeakRun, only_the_database
+from tacit_evals.torture.team_leaks import Found, TeamLeakRun, only_the_database
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from tacit.mcp.tools import BY_NAME, tools_of
-from tacit_evals.tool_choice.scoring import (
+from tacit_evals.tool_choice import (
     ANSWERS,
     DATA,
     TARGET,

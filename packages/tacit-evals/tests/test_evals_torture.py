@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit_evals.torture.home import expected_once, torture
-from tacit_evals.torture.worker import Worker, statement
+from tacit_evals.torture.home import Worker, expected_once, statement, torture
 
 
 def test_lost_and_doubled_statements_are_named():

@@ -9,7 +9,7 @@ import numpy as np
 from tacit.model.kinds import KindRegistry
 from tacit.model.scope import project_scope
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.data.workload import PROMPTS, batches, build_store, clustered, topic_vectors, vocabulary
+from tacit_evals.workload import PROMPTS, batches, build_store, clustered, topic_vectors, vocabulary
 
 SCOPE = project_scope("p")
 

@@ -16,74 +16,15 @@ from rich.console import Console
 from rich.table import Table
 
 from tacit.config.settings import EmbedderSettings, RecallSettings
-from tacit.model.kinds import UNSAID
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
-from tacit_evals.data.judged import Call, Judgment, PoolRow, Project, Prompt
-from tacit_evals.data.rows import Row, read_rows
-from tacit_evals.fit.parts import SHIPPED, Fitted
-from tacit_evals.metrics.counts import ItemResult
-from tacit_evals.suites.pool import DAY_MS, Pool, Start
-from tacit_evals.suites.running import shipped_settings
-
-STORED_MS = 1_795_000_000_000
-NAME = "everyday"
-
-
-def load_everyday(data: Path) -> Project:
-    """The project with its prompts; its calls come from `calls.jsonl` and `failures.jsonl`."""
-    folder = data / NAME
-    memories = tuple(
-        PoolRow(
-            id=row.text("id"),
-            kind=UNSAID,
-            content=row.text("content"),
-            created_ms=STORED_MS,
-            source="session:everyday",
-            files=(),
-            given=None,
-        )
-        for row in read_rows(folder / "memories.jsonl")
-    )
-    prompts = tuple(
-        Prompt(
-            id=row.text("id"),
-            session=row.text("id"),
-            turn=1,
-            at_ms=STORED_MS + DAY_MS,
-            text=row.text("text"),
-            previous="",
-            files=(),
-            judgment=_judgment(row),
-        )
-        for row in read_rows(folder / "prompts.jsonl")
-    )
-    calls = tuple(
-        Call(
-            id=row.text("id"),
-            session=row.text("id"),
-            turn=1,
-            tool=row.text("tool"),
-            input=row.values["input"],
-            error=row.maybe("error"),
-            prompt="",
-            previous="",
-            judgment=_judgment(row),
-        )
-        for name in ("calls.jsonl", "failures.jsonl")
-        for row in read_rows(folder / name)
-    )
-    return Project(name=NAME, folder=folder, memories=memories, prompts=prompts, calls=calls)
-
-
-def everyday_of(dirs: Sequence[Path], *, exclude: Sequence[str] = ()) -> list[Project]:
-    """The projects of the folders that have one."""
-    return [load_everyday(folder) for folder in dirs if NAME not in exclude and (folder / NAME).is_dir()][:1]
-
-
-def _judgment(row: Row) -> Judgment:
-    needs = row.texts("needs")
-    return Judgment(needed=dict.fromkeys(needs, 2), nothing=not needs)
+from tacit_evals.data import (
+    STORED_MS,
+    Project,
+    load_everyday,
+)
+from tacit_evals.figures import ItemResult
+from tacit_evals.pool import DAY_MS, SHIPPED, Fitted, Pool, Start, shipped_settings
 
 
 def measure(

@@ -26,22 +26,144 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast, get_args
+from typing import Literal, cast, get_args
 
 from rich.console import Console
 
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.config.home import Home
 from tacit.config.preset_files import preset_names
+from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidInput
+from tacit.model.scope import ScopeFilter, project_scope
+from tacit.providers.clock import SystemClock
+from tacit.providers.embedding import make_embedder
 from tacit.safety.authority import Authority
+from tacit.session.projects import identify_project
 from tacit_evals.daemon_under_test import DaemonUnderTest, EmbedAlone, post, worked_ms
-from tacit_evals.data.bench import DEFAULT_PRESET, Bench, Case, Spaces
-from tacit_evals.data.workload import PROMPTS
 from tacit_evals.plain_install import SOURCE, build_wheel, code_of, commit_copy, install_plain
-from tacit_evals.report.scorecard import commit
+from tacit_evals.scorecard import commit
 from tacit_evals.timing import Row, median, paired_ratio, percentile, print_rows, ratio, write_json
 from tacit_evals.torture.worker import statement
+from tacit_evals.workload import PROMPTS, build_store, topic_vectors
 
-SMALL, LARGE = 10_000, 1_000_000
+Spaces = Literal["shipped", "all"]
+DEFAULT_PRESET = "focused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One store, asked with one choice of spaces.
+
+    Attributes:
+        size: memories in all.
+        spaces: `shipped` = those of a fresh home or of the preset, `all` = all thirteen.
+        preset: the preset of the home.
+    """
+
+    size: int
+    spaces: Spaces = "shipped"
+    preset: str = DEFAULT_PRESET
+
+    @property
+    def home(self) -> str:
+        """The folder of its store."""
+        return f"home-{self.size}"
+
+    @property
+    def stored(self) -> str:
+        """The store, in words."""
+        return f"{self.size:,} memories"
+
+    @property
+    def name(self) -> str:
+        """The case, in words."""
+        preset = f", {self.preset}" if self.preset != DEFAULT_PRESET else ""
+        return self.stored + (", all spaces" if self.spaces == "all" else "") + preset
+
+    @property
+    def searches_all(self) -> bool:
+        """Whether a prompt is answered from all thirteen spaces."""
+        return self.spaces == "all" or self.preset == "multispace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What every measurement needs."""
+
+    python: Path
+    work: Path
+    console: Console
+    run: str
+    """Part of every session's name: a store that is used again knows the sessions of the run before."""
+
+    @property
+    def project(self) -> Path:
+        """The folder that the agent works in."""
+        folder = self.work / "project"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def home(self, case: Case) -> Path:
+        """The home with the memories of `case`, built once; its settings are written anew."""
+        root = self.work / case.home
+        if not (root / "built").exists():
+            shutil.rmtree(root, ignore_errors=True)
+            root.mkdir(parents=True)
+            began, worked = time.perf_counter(), time.process_time()
+            self._build(case, root)
+            (root / "built").touch()
+            elapsed, work = time.perf_counter() - began, time.process_time() - worked
+            size_mb = sum(file.stat().st_size for file in root.rglob("*") if file.is_file()) / 2**20
+            self.console.print(
+                f"built {case.stored}: {elapsed:,.0f} s, {work:,.0f} s of processor time, {size_mb:,.0f} MB"
+            )
+        settings: dict[str, object] = {"preset": case.preset}
+        if case.spaces == "all":  # the preset that asks all of them before a prompt
+            settings = {"preset": "multispace", "recall": {"budgets": {"start": 2000}}}
+        Home(root).config_file.write_text(json.dumps(settings), "utf-8")  # JSON is YAML
+        return root
+
+    def _build(self, case: Case, root: Path) -> None:
+        embedder = make_embedder(EmbedderSettings())
+        project_id = identify_project(str(self.project)).id
+        topics = topic_vectors(embedder)
+        build_store(root, scope=project_scope(project_id), size=case.size, embedder=embedder)
+        store = open_sqlite_store(Home(root), clock=SystemClock())
+        try:
+            # What upkeep does in a quiet hour, and what is derived from the vectors, would else come among the prompts.
+            store.tidy()
+            scope = ScopeFilter.of(project_scope(project_id))
+            store.search.semantic(topics[0], identity=embedder.identity, scope=scope, limit=5)
+            store.settle()
+        finally:
+            store.close()
+
+    def daemon(self, case: Case) -> DaemonUnderTest:
+        """A daemon on that home."""
+        return DaemonUnderTest(self.python, self.home(case))
+
+    def started(self, session: str) -> dict[str, object]:
+        """The event of a session that starts in the project."""
+        return {
+            "hook_event_name": "SessionStart",
+            "session_id": f"{self.run}-{session}",
+            "cwd": str(self.project),
+            "source": "startup",
+        }
+
+    def prompted(self, session: str, text: str, number: int) -> dict[str, object]:
+        """The event of a prompt in the project."""
+        return {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": f"{self.run}-{session}",
+            "cwd": str(self.project),
+            "prompt": text,
+            "prompt_id": f"{session}-{number}",
+        }
+
+
+SMALL = 10_000
 PROMPT_TARGETS = {SMALL: 2.5, 100_000: 3.0}
 """Median ratio with the spaces that ship; with all of them see `prompt_target`."""
 START_TARGETS: Mapping[Spaces, float] = {"shipped": 2.5, "all": 4.0}
@@ -181,8 +303,6 @@ class Recall:
 
 def prompt_target(case: Case) -> float | None:
     """The most that the median ratio of a prompt may be in `case`."""
-    if case.size >= LARGE:
-        return 9.0 if case.projects == 1 else 4.0
     if case.searches_all:
         return 3.5 if case.size == SMALL else None
     return PROMPT_TARGETS.get(case.size)
@@ -421,12 +541,7 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tacit eval latency", description=__doc__.splitlines()[0] if __doc__ else ""
     )
-    parser.add_argument(
-        "--sizes", default="10000,100000", help="memories of a store, comma separated; up to 1000000"
-    )
-    parser.add_argument(
-        "--projects", type=int, default=1, help="projects that share a store; prompts come from one of them"
-    )
+    parser.add_argument("--sizes", default="10000,100000", help="memories of a store, comma separated")
     parser.add_argument(
         "--spaces", default="shipped,all", help="`shipped` = those of a fresh home, `all` = all thirteen"
     )
@@ -448,7 +563,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser().parse_args(arguments)
     console = Console()
     core = None if options.core < 0 else options.core
-    cases = cases_of(options.sizes, projects=options.projects, spaces=options.spaces, presets=options.presets)
+    cases = cases_of(options.sizes, spaces=options.spaces, presets=options.presets)
     load = os.getloadavg()[0]
     rows: list[Row] = []
     measured: list[Recall] = []
@@ -476,14 +591,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "core": core,
             "load": load,
             "sizes": options.sizes,
-            "projects": options.projects,
             "spaces": options.spaces,
             "presets": options.presets,
         }
         write_json(options.json, rows, **document(measured, settings=settings))
 
 
-def cases_of(sizes: str, *, projects: int, spaces: str, presets: str = DEFAULT_PRESET) -> tuple[Case, ...]:
+def cases_of(sizes: str, *, spaces: str, presets: str = DEFAULT_PRESET) -> tuple[Case, ...]:
     """Every size with every choice of spaces and every preset, as the command line names them.
 
     Raises:
@@ -504,7 +618,7 @@ def cases_of(sizes: str, *, projects: int, spaces: str, presets: str = DEFAULT_P
             f"--sizes {sizes} are no numbers.", hint="For example --sizes 10000,100000."
         ) from error
     return tuple(
-        Case(size=size, projects=projects, spaces=name, preset=preset)
+        Case(size=size, spaces=name, preset=preset)
         for size in counts
         for name in choices
         for preset in presets.split(",")

@@ -30,9 +30,8 @@ from tacit.model.ids import new_id
 from tacit.providers.embedding import make_embedder
 from tacit.recall.render import index_line
 from tacit.recall.stage import Delivered
-from tacit_evals.data.judged import Judgment, PoolRow, Project, Prompt, load_inject
-from tacit_evals.data.recognise import folders_of
-from tacit_evals.suites.pool import Pool, Start
+from tacit_evals.data import Judgment, PoolRow, Project, Prompt, folders_of, load_inject
+from tacit_evals.pool import Pool, Start
 
 ANSWERS = Path(__file__).resolve().parents[2] / "answers" / "reach" / "answers.json"
 FETCHED_TOKENS = 12

@@ -20,38 +20,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tacit_evals.attacks.escaping import ESCAPING, READABLE
 from tacit_evals.attacks.genuine import GENUINE
-from tacit_evals.attacks.identity import CLONES, IDENTITY
 from tacit_evals.attacks.notes import NOTED, NOTED_AS_USERS, NOTES, NOTES_DANGEROUS, NOTES_INJECTED
-from tacit_evals.attacks.outcome import Area, Lab, Outcome
 from tacit_evals.attacks.pasted import PASTED
-from tacit_evals.attacks.reminders import REMINDED, REMINDERS
-from tacit_evals.attacks.reversals import TWISTED, VOUCHED
-from tacit_evals.attacks.secrets_gone import INNOCENTS, SECRETS
-from tacit_evals.attacks.shell import SHELL, SHELL_VOUCHED
-from tacit_evals.attacks.writer import RENEWALS, WRITER, WRITTEN
+from tacit_evals.attacks.product import Area, Lab, Outcome
 
-AREAS: tuple[Area, ...] = (
-    PASTED,
-    TWISTED,
-    IDENTITY,
-    ESCAPING,
-    SECRETS,
-    WRITER,
-    REMINDERS,
-    SHELL,
-    NOTES,
-)
+AREAS: tuple[Area, ...] = (PASTED, NOTES)
 CONTROLS: dict[str, tuple[Area, ...]] = {
     "pasted": (GENUINE,),
-    "reversals": (VOUCHED,),
-    "identity": (CLONES,),
-    "escaping": (READABLE,),
-    "secrets": (INNOCENTS,),
-    "writer": (WRITTEN, RENEWALS),
-    "reminders": (REMINDED,),
-    "shell": (SHELL_VOUCHED,),
     "notes": (NOTES_INJECTED, NOTES_DANGEROUS, NOTED, NOTED_AS_USERS),
 }
 """What runs along with an area: what must still work, which its refusals could break, and further bounds on its cases."""

@@ -10,9 +10,17 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from tacit_evals.attacks.outcome import Area, Lab, Outcome, spread
-from tacit_evals.attacks.product import Memory, Product, believed, by_session
-from tacit_evals.attacks.words import Words
+from tacit_evals.attacks.product import (
+    Area,
+    Lab,
+    Memory,
+    Outcome,
+    Product,
+    Words,
+    believed,
+    by_session,
+    spread,
+)
 
 _MARKS = frozenset(
     [

@@ -17,9 +17,7 @@ from typing import Any
 
 from tacit.config.home import Home
 from tacit.safety.authority import Authority
-from tacit_evals.attacks.outcome import Area, Lab, Outcome
-from tacit_evals.attacks.product import Memory, Product, believed
-from tacit_evals.attacks.words import share_of
+from tacit_evals.attacks.product import Area, Lab, Memory, Outcome, Product, believed, share_of
 
 DATA = Path(__file__).parents[3] / "notes"
 HOSTILE_FORMS = {

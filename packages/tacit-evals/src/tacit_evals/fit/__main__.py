@@ -9,7 +9,6 @@ set by is measured by itself (`tacit_evals.fit.unrelated`).
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -20,16 +19,15 @@ from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, decode_artifact, encode_artifact
 from tacit.providers.embedding import make_embedder
 from tacit.reading.match import match_artifact
-from tacit.recall.score import GateModel, gate_artifact, need_artifact, transform_artifact
-from tacit_evals.data.learnings import GOLD
-from tacit_evals.data.recognise import is_inject, is_learnings
-from tacit_evals.everyday import NAME as EVERYDAY
+from tacit.recall.need import need_artifact
+from tacit.recall.score.gate import GateModel, gate_artifact
+from tacit.recall.score.prompt_transform import transform_artifact
+from tacit_evals.data import EVERYDAY, is_inject
 from tacit_evals.fit.fitted import fit_with_lists
-from tacit_evals.fit.leaks import same_project
+from tacit_evals.fit.labelled import same_project
 from tacit_evals.fit.levels import fit_levels, report
 from tacit_evals.fit.marks import fit_marks
-from tacit_evals.fit.parts import Fitted
-from tacit_evals.suites.running import shipped_settings
+from tacit_evals.pool import Fitted, shipped_settings
 
 PACKAGE = Path(tacit.__file__).parent
 COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
@@ -78,14 +76,14 @@ def judged_in(data: Sequence[Path]) -> tuple[str, ...]:
 
 
 def link_projects(data: Path, projects: Collection[str], place: Path) -> Path:
-    """A copy of `data` in links at `place`, without the folders and captured sessions of other judged projects.
+    """A copy of `data` in links at `place`, without the folders of other judged projects.
 
     What is not kept by project, such as the rows of many projects in one file, stays whole.
     """
     others = [
         name for name in judged_in([data]) if not any(same_project(name, project) for project in projects)
     ]
-    for folder in ("inject", "situation", "capture", "knowledge_history", "need", EVERYDAY):
+    for folder in ("inject", "situation", "knowledge_history", "need", EVERYDAY):
         for path in sorted(path for path in (data / folder).rglob("*") if path.is_file()):
             inside = path.relative_to(data)
             if any(same_project(name, other) for name in inside.parts[:-1] for other in others):
@@ -93,23 +91,7 @@ def link_projects(data: Path, projects: Collection[str], place: Path) -> Path:
             copy = place / inside
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.symlink_to(path.resolve())
-    if is_learnings(place / "capture"):
-        _keep_sessions(place / "capture", others)
     return place
-
-
-def _keep_sessions(capture: Path, others: Collection[str]) -> None:
-    """Drop the sessions of `others` and what was learned in them."""
-    dropped: set[str] = set()
-    for path in sorted(capture.glob("*.json")):
-        session = json.loads(path.read_text("utf-8"))
-        if any(same_project(session.get("project", ""), other) for other in others):
-            dropped.add(session["session_id"])
-            path.unlink()
-    lines = (capture / GOLD).read_text("utf-8").splitlines()
-    remaining = [line for line in lines if line.strip() and json.loads(line)["session_id"] not in dropped]
-    (capture / GOLD).unlink()
-    (capture / GOLD).write_text("".join(line + "\n" for line in remaining), "utf-8")
 
 
 def main() -> int:

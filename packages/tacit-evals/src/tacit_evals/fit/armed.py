@@ -19,14 +19,12 @@ import tacit
 from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, Origin, encode_artifact
 from tacit.providers.embedding import make_embedder
-from tacit.recall.score import LEAST_ARMED, LEAST_LOCAL, ArmedWeights, logit
-from tacit_evals.data.judged import load_inject
-from tacit_evals.data.named import load_named
-from tacit_evals.data.recognise import folders_of
-from tacit_evals.fit.logistic import Array, sigmoid
-from tacit_evals.metrics.counts import ItemResult
-from tacit_evals.suites.pool import ModelSaid, Pool
-from tacit_evals.suites.running import Run
+from tacit.recall.score.armed import LEAST_ARMED, LEAST_LOCAL, ArmedWeights, logit
+from tacit_evals.data import folders_of, load_inject, load_named
+from tacit_evals.figures import ItemResult
+from tacit_evals.fit.labelled import Array, sigmoid
+from tacit_evals.pool import ModelSaid, Pool
+from tacit_evals.running import Run
 
 PENALTY = 1.0
 STEPS = 40

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
@@ -21,15 +20,26 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
 from tacit.reading.match import MatchModel
-from tacit.reading.trigger_model import LocalTriggers, TriggerModel
-from tacit.recall.score import GateModel, PromptTransform
-from tacit_evals.data.judged import PoolRow, Project
-from tacit_evals.fit.labelled import LabelledPrompt, labelled_prompts
-from tacit_evals.fit.leaks import same_project
-from tacit_evals.fit.parts import Fitted
-
-if TYPE_CHECKING:
-    from tacit_evals.fit.gate import PromptCandidates
+from tacit.reading.trigger_maker import LocalTriggers
+from tacit.reading.trigger_model import TriggerModel
+from tacit.recall.score.gate import GateModel
+from tacit.recall.score.prompt_transform import PromptTransform
+from tacit_evals.data import PoolRow, Project, everyday_of
+from tacit_evals.fit.gate import WRONGFUL, PromptCandidates, ask_all, fit_gate, strangers_of
+from tacit_evals.fit.labelled import LabelledPrompt, labelled_prompts, same_project
+from tacit_evals.fit.match import (
+    Judged,
+    base_rates,
+    fit_trigger,
+    fit_weights,
+    judged,
+    labelled_memories,
+    projects_of,
+)
+from tacit_evals.fit.need import fit_need
+from tacit_evals.fit.need import judged_projects as of_folder
+from tacit_evals.fit.prompt_transform import fit_prompt_transform, judged_pools
+from tacit_evals.pool import Fitted, stored_memory
 
 
 def fit_all(
@@ -82,12 +92,6 @@ def fit_with_lists(
     command: str = "",
 ) -> FittedWithLists:
     """As `fit_all`, with the gate's short lists besides."""
-    # The fitters read the suites' pools, which know what is fitted: imported late.
-    from tacit_evals.everyday import everyday_of
-    from tacit_evals.fit.need import fit_need
-    from tacit_evals.fit.prompt_transform import fit_prompt_transform, judged_pools
-    from tacit_evals.suites.pool import stored_memory
-
     excluded = tuple(sorted(exclude_projects))
     projects = judged_projects(dirs, exclude_projects=excluded)
     if not projects:
@@ -150,8 +154,6 @@ def _gate_of(
     settings: RecallSettings,
 ) -> tuple[GateModel, tuple[PromptCandidates, ...]]:
     """The gate fitted on the short lists that `learned` gives, and those lists."""
-    from tacit_evals.fit.gate import WRONGFUL, ask_all, fit_gate, strangers_of
-
     strangers = strangers_of(prompts, projects)
     lists = tuple(
         ask_all(projects, embedder=embedder, settings=settings, fitted=learned, strangers=strangers)
@@ -171,8 +173,6 @@ def _gate_of(
 
 def judged_projects(dirs: Sequence[Path], *, exclude_projects: Sequence[str]) -> tuple[Project, ...]:
     """Judged projects of all folders with their labelled triggers, without those that are excluded; each name once."""
-    from tacit_evals.fit.need import judged_projects as of_folder
-
     projects: dict[str, Project] = {}
     for folder in dirs:
         for project in of_folder(folder, exclude_projects=exclude_projects):
@@ -187,8 +187,6 @@ def trigger_without(
     dirs: tuple[Path, ...], excluded: tuple[str, ...], embedder: Embedder, date: str = "", command: str = ""
 ) -> TriggerModel:
     """The trigger maker, fitted without any row of `excluded`."""
-    from tacit_evals.fit.trigger import fit_trigger, labelled_memories
-
     memories = [memory for folder in dirs for memory in labelled_memories(folder, exclude=excluded)]
     return fit_trigger(memories, embedder=embedder, date=date, command=command)
 
@@ -197,9 +195,6 @@ def match_without(
     dirs: tuple[Path, ...], excluded: tuple[str, ...], embedder: Embedder, date: str = "", command: str = ""
 ) -> MatchModel:
     """The numbers of the match, from situations by the rules and triggers made by models that did not know the project."""
-    from tacit_evals.fit.match import Judged, base_rates, fit_weights, judged, projects_of
-    from tacit_evals.fit.trigger import labelled_memories
-
     prompts = [prompt for folder in dirs for prompt in labelled_prompts(folder, exclude=excluded)]
     memories = [memory for folder in dirs for memory in labelled_memories(folder, exclude=excluded)]
     pairs: list[Judged] = []

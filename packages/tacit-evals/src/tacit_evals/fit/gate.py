@@ -31,12 +31,9 @@ from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.recall.score import EVIDENCE, MAX_STANDARDIZED, SurfaceModel, evidence_of, with_share
 from tacit.recall.stage import Preset
-from tacit_evals.data.judged import Judgment, Project, Prompt
-from tacit_evals.everyday import NAME as EVERYDAY
-from tacit_evals.fit.labelled import LabelledPrompt
-from tacit_evals.fit.leaks import same_project
-from tacit_evals.fit.parts import SHIPPED, Fitted
-from tacit_evals.suites.pool import FOCUSED, Pool
+from tacit_evals.data import EVERYDAY, Judgment, Project, Prompt
+from tacit_evals.fit.labelled import LabelledPrompt, same_project
+from tacit_evals.pool import FOCUSED, SHIPPED, Fitted, Pool
 
 Array = NDArray[np.float64]
 WORTH: Mapping[LevelName, float] = {"quiet": 1.0, "balanced": 3.0, "eager": 8.0}

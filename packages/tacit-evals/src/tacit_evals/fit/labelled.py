@@ -1,18 +1,106 @@
-"""Labelled prompts, and features of words that every fit shares. In: the folder of the data, sets of words. Out: rows, numbers."""
+"""Labeled prompts, features of words that every fit shares, and which rows may be used. In: the folder of the data, sets of words. Out: rows, numbers.
+
+`usable` is the one function that keeps the evaluated project out of what is fitted.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.model.trigger import ACTIONS
-from tacit_evals.data.rows import Row, read_rows
-from tacit_evals.fit.leaks import usable
-from tacit_evals.fit.logistic import Array
+from tacit_evals.data import Row, read_rows
+
+SPELLINGS: dict[str, str] = {
+    "polychrome.p5": "polychrome",
+    "polychrome-p5": "polychrome",
+    "houdoku-2": "houdoku",
+}
+"""Names of a project besides its folder's own, in lower case, without the owner."""
+PROJECT_FIELDS = ("project", "repo")
+SESSION_FIELDS = ("session", "session_id")
+
+
+def same_project(name: str, other: str) -> bool:
+    """Whether two names mean one project.
+
+    Case, `_` for `-`, an owner before `+` or `/`, and the number that a folder of `need` begins with (`b07-`) do not matter; what
+    else a project is called stands in `SPELLINGS`.
+    """
+    return _plain(name) == _plain(other)
+
+
+def _plain(name: str) -> str:
+    plain = re.split(r"[+/]", name.strip().lower().replace("_", "-"))[-1]
+    plain = re.sub(r"^b\d\d-", "", plain)
+    return SPELLINGS.get(plain, plain)
+
+
+def session_key(name: str) -> str:
+    """The same for every spelling of a session: with or without `.md`, the zone of its time, and the part of a long session."""
+    plain = name.strip().lower().removesuffix(".md")
+    return re.sub(r"(?<=\d)z-", "-", re.sub(r"_\d{3}-\d{3}$", "", plain))
+
+
+def excluded(row: Row, *, projects: Collection[str], sessions: Collection[str] = ()) -> bool:
+    """Whether `row` belongs to one of `projects`, or to one of `sessions`."""
+    for field in PROJECT_FIELDS:
+        name = row.values.get(field)
+        if isinstance(name, str) and any(same_project(name, project) for project in projects):
+            return True
+    keys = {session_key(session) for session in sessions}
+    names = (row.values.get(field) for field in SESSION_FIELDS)
+    if keys and any(isinstance(name, str) and name and session_key(name) in keys for name in names):
+        return True
+    # A file of one project (`inject/<project>/...`, `situation/<project>/...`) names it by its folder.
+    return any(same_project(row.path.parent.name, project) for project in projects)
+
+
+def usable(
+    rows: Iterable[Row], *, exclude_projects: Collection[str], exclude_sessions: Collection[str] = ()
+) -> list[Row]:
+    """Rows that may be fitted on when `exclude_projects` (and their sessions) are evaluated."""
+    return [row for row in rows if not excluded(row, projects=exclude_projects, sessions=exclude_sessions)]
+
+
+Array = NDArray[np.float64]
+
+STEPS = 30
+_FLOOR = 1e-3
+
+
+def sigmoid(x: Array) -> Array:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def logit(p: Array, floor: float = 0.003) -> Array:
+    clipped = np.clip(p, floor, 1.0 - floor)
+    return np.log(clipped / (1.0 - clipped))
+
+
+def fit_dual(
+    gram: Array, targets: Array, *, penalty: float, offset: Array | None = None, steps: int = STEPS
+) -> tuple[Array, Array]:
+    """Dual weights (rows, classes) and biases (classes,) of `sigmoid(gram @ weights + bias + offset)`.
+
+    Minimises the cross-entropy plus penalty / 2 times the squared norm of each class's weights.
+    """
+    fixed = np.zeros_like(targets) if offset is None else offset
+    move = np.linalg.inv(gram / 4 + penalty * np.eye(len(gram)))
+    weights, bias = np.zeros_like(targets), np.zeros(targets.shape[1])
+    for _ in range(steps):
+        p = sigmoid(gram @ weights + bias + fixed)
+        bias = bias + (targets - p).mean(0) / np.maximum((p * (1 - p)).mean(0), _FLOOR)
+        p = sigmoid(gram @ weights + bias + fixed)
+        weights = weights + move @ (targets - p - penalty * weights)
+    return weights, bias
+
 
 NOTHING = "none"
 CLASSES = (*ACTIONS, NOTHING)

@@ -20,7 +20,7 @@ import numpy as np
 from tacit.config.levels import LEVELS, NAME, Level, Levels
 from tacit.config.settings import LevelName
 from tacit.fitted import Artifact, Origin
-from tacit_evals.everyday import NAME as EVERYDAY
+from tacit_evals.data import EVERYDAY
 from tacit_evals.fit.gate import (
     FRAME_TOKENS,
     LINE_TOKENS,

@@ -30,14 +30,13 @@ import numpy as np
 from tacit.config.settings import RecallSettings
 from tacit.fitted import Artifact, Origin
 from tacit.ports.models import Embedder
-from tacit.recall.score import PromptTransform
-from tacit.recall.spaces import SPACES, SpaceThresholds, shipped_thresholds
-from tacit_evals.data.judged import Project
+from tacit.recall.score.prompt_transform import PromptTransform
+from tacit.recall.spaces import SPACES
+from tacit.recall.spaces.space import SpaceThresholds, shipped_thresholds
+from tacit_evals.data import Project
 from tacit_evals.fit.fitted import judged_projects
 from tacit_evals.fit.gate import ask_all
-from tacit_evals.fit.parts import SHIPPED, Fitted
-from tacit_evals.suites.pool import FOCUSED
-from tacit_evals.suites.running import shipped_settings
+from tacit_evals.pool import FOCUSED, SHIPPED, Fitted, shipped_settings
 
 WIDE = 100
 LEAST_PAIRS = 50

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from tacit.fitted import Origin
 from tacit.model.memory import Memory
-from tacit.recall.score import NEED_EVIDENCE, Linear, NeedModel, need_evidence_of
-from tacit_evals.data.judged import PoolRow, Project, load_inject
-from tacit_evals.data.recognise import folders_of, triggers_for
-from tacit_evals.fit.leaks import same_project
+from tacit.recall.need import NEED_EVIDENCE, Linear, NeedModel, need_evidence_of
+from tacit_evals.data import PoolRow, Project, folders_of, load_inject, triggers_for
+from tacit_evals.fit.labelled import same_project
 
 PRIOR: Mapping[str, Mapping[str, float]] = {
     "given": {"breadth": 0.8, "known": 0.25, "recent": 0.15, "short": 0.15, "learned": 0.35},

@@ -26,11 +26,9 @@ from tacit.fitted import Origin
 from tacit.fitted.matrices import from_int8, to_int8
 from tacit.ports.models import Embedder
 from tacit.recall.retrieve import QUERY_CHARS
-from tacit.recall.score import DECIMALS, PromptTransform
-from tacit_evals.data.judged import Project, load_judgments
-from tacit_evals.data.rows import read_rows
-from tacit_evals.fit.labelled import LabelledPrompt
-from tacit_evals.fit.leaks import same_project
+from tacit.recall.score.prompt_transform import DECIMALS, PromptTransform
+from tacit_evals.data import Project, load_judgments, read_rows
+from tacit_evals.fit.labelled import LabelledPrompt, same_project
 
 RIDGE = 5.0
 """Average precision on projects left out is the same from 2 to 20."""

@@ -29,7 +29,7 @@ from tacit.fitted import Artifact, Origin, encode_artifact
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
 from tacit.recall.retrieve import QUERY_CHARS
-from tacit_evals.data.judged import Project
+from tacit_evals.data import Project
 from tacit_evals.fit.fitted import judged_projects
 
 SHIPPED = Path(tacit.__file__).parent / "fitted" / f"{NAME}.json"

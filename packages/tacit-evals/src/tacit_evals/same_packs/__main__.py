@@ -20,11 +20,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tacit.config.preset_files import preset_names
-from tacit_evals.same_packs.comparing import SHOWN, compare, differs
-from tacit_evals.same_packs.plan import STATEMENTS, make_plan
 from tacit_evals.same_packs.recording import (
+    SHOWN,
     SOURCE,
+    STATEMENTS,
     checkout,
+    compare,
+    differs,
+    make_plan,
     present_commit,
     read_recording,
     record,

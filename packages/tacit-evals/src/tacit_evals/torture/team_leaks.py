@@ -13,30 +13,406 @@ on the tenant from every statement, and the application's own check of membershi
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import sys
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 from unittest.mock import patch
+from urllib.parse import urlencode
 
+import msgspec
+
+from tacit.capture.bootstrap.team_files import is_name
 from tacit.errors import NotPermitted
-from tacit.model.memory import Memory
-from tacit.model.shared import ROLES, Decision, Role, may, organization_of
+from tacit.model.memory import Memory, TrustTier
+from tacit.model.shared import ROLES, Decision, RequestState, Role, may, organization_of
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding.fake import FakeEmbedder
 from tacit_evals.torture.sync_leaks import (
     NOW,
     Found,
+    LeakRun,
     leak_options,
     only_row_level_security,
     run_on_new_database,
 )
-from tacit_evals.torture.team_asking import ODD, TeamAsking, is_allowed
-from tacit_evals.torture.team_model import SERVICE_MARK, Asked, Service, Shared
-from tacit_server.logs import Principal
-from tacit_server.postgres.connection import Connections, TenantUnseen
+from tacit_server.logs import ACCOUNT, Principal
+from tacit_server.postgres.connection import SERVER, Connections, TenantUnseen
 from tacit_server.postgres.memories import TeamMemories, stored_memories
 from tacit_server.postgres.transaction import Transaction
-from tacit_server.teams.access import SERVER, Access, Entered, team_tenant, unknown_team
+from tacit_server.postgres_logs import PostgresLogs
+from tacit_server.teams import Teams, open_teams
+from tacit_server.teams.access import Access, Entered, team_tenant, unknown_team
+from tacit_server.teams.endpoints import TEAM_PREFIX
 from tacit_server.teams.members import DAY_MS
 from tacit_server.teams.requests import MAX_QUERY
+
+SERVICE_MARK = "/"
+MARKER = re.compile(r"zq[a-z]{12}")
+"""The form of a marker: a word that occurs in exactly one statement."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """A share request; `remote` = the remote of its project."""
+
+    team: str
+    author: str
+    marker: str
+    remote: str = ""
+    state: RequestState = "waiting"
+
+
+@dataclass(slots=True, kw_only=True)
+class Shared:
+    """A shared memory; `decided_by` = the principal who accepted it."""
+
+    team: str
+    author: str
+    marker: str
+    decided_by: str
+    holds: bool = True
+
+
+@dataclass(slots=True, kw_only=True)
+class Service:
+    """The tokens of a service account: the valid one, when it expires, and the earlier ones."""
+
+    token: str
+    until_ms: int
+    old: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class TeamModel:
+    """The members, projects, requests, memories and service accounts that the server must hold."""
+
+    members: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    """Roles by principal, by team."""
+    ever: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """Everybody who was ever named in a team."""
+    projects: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    """Teams by remote, by organization."""
+    requests: dict[str, Asked] = field(default_factory=dict[str, Asked])
+    memories: dict[str, Shared] = field(default_factory=dict[str, Shared])
+    purged: dict[str, str] = field(default_factory=dict[str, str])
+    """Teams by the id of a memory that was purged."""
+    services: dict[str, Service] = field(default_factory=dict[str, Service])
+
+    # --- who is what
+
+    def role(self, who: str, team: str) -> str:
+        """Return the role of a principal in a team; "" = they are not a member."""
+        return self.members.get(team, {}).get(who, "")
+
+    def may(self, who: str, team: str, least: str) -> bool:
+        """Return whether a principal has the role `least` or one with more rights in a team."""
+        return may(self.role(who, team), "reader") and ROLES.index(self.role(who, team)) >= ROLES.index(least)  # pyright: ignore[reportArgumentType]
+
+    def manages(self, who: str, team: str) -> bool:
+        """Return whether a principal is an administrator of the team or of its organization."""
+        return team in self.members and (
+            self.may(who, team, "admin") or self.may(who, organization_of(team), "admin")
+        )
+
+    def teams_of(self, who: str) -> dict[str, str]:
+        """Return the roles of a principal, by team."""
+        return {team: roles[who] for team, roles in self.members.items() if who in roles}
+
+    def others(self, team: str, who: str, least: str) -> int:
+        """Return how many people except `who` have the role `least` or one with more rights."""
+        return sum(
+            self.may(other, team, least) and SERVICE_MARK not in other and other != who
+            for other in self.members[team]
+        )
+
+    # --- what they may see
+
+    def sees_team(self, who: str, team: str) -> bool:
+        """Return whether a principal may know that the team exists: it belongs to an organization of theirs."""
+        return bool(self.role(who, organization_of(team)))
+
+    def sees_principal(self, who: str, other: str) -> bool:
+        """Return whether a principal may know another one: both are, or were, named in the same team or organization."""
+        if who == other:
+            return True
+        organizations = {team for team in self.teams_of(who) if team == organization_of(team)}
+        return any(
+            other in named
+            for team, named in self.ever.items()
+            if organization_of(team) in organizations
+            and (team in self.teams_of(who) or self.manages(who, team))
+        )
+
+    def sees_marker(self, who: str, marker: str) -> bool:
+        """Return whether a principal may read a statement: a shared one of their teams, or a waiting one as its author or as a reviewer."""
+        shared = any(
+            memory.marker == marker and self.role(who, memory.team) for memory in self.memories.values()
+        )
+        return shared or any(
+            each.marker == marker and self.sees_request(who, each) and each.state == "waiting"
+            for each in self.requests.values()
+        )
+
+    def sees_request(self, who: str, asked: Asked) -> bool:
+        """Return whether a principal may see a request."""
+        member = bool(self.role(who, asked.team))
+        return member and (asked.author == who or self.may(who, asked.team, "reviewer"))
+
+    # --- what they may do
+
+    def may_put_member(self, who: str, team: str, other: str, role: str, name: str) -> bool:
+        """Return whether a principal may give `other` this role and name."""
+        organization = organization_of(team)
+        known = bool(self.role(other, organization))
+        if not self.manages(who, team) or role not in ROLES:
+            return False
+        if SERVICE_MARK in other:
+            if not known or may(role, "reviewer"):
+                return False
+        elif not ACCOUNT.fullmatch(other):
+            return False
+        if not is_name(" ".join(name.split()) or "known"):
+            return False
+        if not known and team != organization and not self.may(who, organization, "admin"):
+            return False
+        return role == "admin" or not self._is_last_admin(other, team)
+
+    def put_member(self, team: str, other: str, role: str) -> None:
+        """Give `other` a role in a team."""
+        organization = organization_of(team)
+        if team != organization:
+            self.members[organization].setdefault(other, "reader")
+            self.ever[organization].add(other)
+        self.members[team][other] = role
+        self.ever[team].add(other)
+
+    def may_remove_member(self, who: str, team: str, other: str) -> bool:
+        """Return whether a principal may remove `other` from a team, or leave it."""
+        allowed = bool(self.role(who, team)) if who == other else self.manages(who, team)
+        return allowed and bool(self.role(other, team)) and not self._is_last_admin(other, team)
+
+    def remove_member(self, team: str, other: str) -> None:
+        """Remove `other` from a team; from an organization, also from its teams."""
+        for each in self.members:
+            if each == team or (team == organization_of(team) and organization_of(each) == team):
+                self.members[each].pop(other, None)
+        if team == organization_of(team) and other in self.services:
+            self.services[other].old.append(self.services[other].token)
+            self.services[other].until_ms = 0
+
+    def _is_last_admin(self, who: str, team: str) -> bool:
+        if team != organization_of(team) or self.role(who, team) != "admin":
+            return False
+        return not self.others(team, who, "admin")
+
+    def may_put_project(self, who: str, team: str, remote: str) -> bool:
+        """Return whether a principal may assign a project to a team."""
+        organization = organization_of(team)
+        owner = self.projects.get(organization, {}).get(remote, team)
+        return self.manages(who, team) and (owner == team or self.may(who, organization, "admin"))
+
+    def may_decide(self, who: str, team: str, name: str, decision: Decision, replaces: list[str]) -> bool:
+        """Return whether a principal may take this decision on a request."""
+        asked = self.requests.get(name)
+        if (
+            asked is None
+            or asked.team != team
+            or asked.state != "waiting"
+            or not self.sees_request(who, asked)
+        ):
+            return False
+        if decision == "withdraw":
+            return asked.author == who
+        if not self.may(who, team, "reviewer"):
+            return False
+        if asked.author == who and self.others(team, who, "reviewer"):
+            return False
+        if decision == "refuse":
+            return True
+        owner = self.projects.get(organization_of(team), {}).get(asked.remote, "")
+        return (not asked.remote or owner == team) and all(self._is_held(team, each) for each in replaces)
+
+    def _is_held(self, team: str, memory_id: str) -> bool:
+        memory = self.memories.get(memory_id)
+        return memory is not None and memory.team == team and memory.holds
+
+    def may_unshare(self, who: str, team: str, memory_id: str, *, purge: bool) -> bool:
+        """Return whether a principal may unshare or purge a memory of a team."""
+        memory = self.memories.get(memory_id)
+        if memory is None or memory.team != team or not (purge or memory.holds):
+            return False
+        return bool(self.role(who, team)) and (memory.author == who or self.may(who, team, "reviewer"))
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+ODD = (
+    "", " ", "\0", "a\0b", "..", "../../etc", SERVER, f"team:{SERVER}", "'; DROP TABLE members; --", "%", "_%", "/", "a/b/c", "None", "0", "-1",
+    "1.1", "9" * 30, "1e308", "\ud800", "\u202eacme", "\U0001f4a5", "\uff0f", "x" * 5_000, "req_", "mem_", "user", "a\nb", "*", "{}",
+)  # fmt: skip
+"""Strings that name nothing."""
+
+
+class TeamAsking(LeakRun):
+    """Sends requests to one server with teams."""
+
+    def __init__(self, connections: Connections, *, people: int, seed: int) -> None:
+        """Create people with two devices each, and no teams yet."""
+        self._connections = connections
+        self._clock = FakeClock(now_ms=NOW, seed=seed)
+        logs = PostgresLogs(connections)
+        self._teams: Teams = open_teams(connections, logs, clock=self._clock, embedder=FakeEmbedder())
+        super().__init__(logs, accounts=people, seed=seed, teams=self._teams, now_ms=self._clock.now_ms)
+        self.model = TeamModel()
+        self._tag = f"l{seed}x"
+        self._names = re.compile(rf"{self._tag}o\d+(?:/t\d+)?(?![\w/-])")
+        self._principals = re.compile(rf"leak-{seed}-\d+|{self._tag}o\d+/bot\d+")
+        self._people = {account.name: account for account in self.accounts}
+        self._calls: list[tuple[str, str, str, str]] = []
+        """Calls that were not checked yet: principal, path, what was sent, answer."""
+        self._cursors: list[str] = []
+
+    # --- what is named in requests
+
+    def _of(self, organization: str) -> list[str]:
+        return [team for team in self.model.members if organization_of(team) == organization]
+
+    def _waiting(self, who: str, team: str) -> list[str]:
+        return [
+            name
+            for name, asked in self.model.requests.items()
+            if asked.team == team and asked.state == "waiting" and self.model.sees_request(who, asked)
+        ]
+
+    def _marker(self) -> str:
+        return "zq" + "".join(self._chance.choice(_LETTERS) for _ in range(12))
+
+    def _team(self, who: str, forged: bool) -> str:
+        """Return one of the principal's teams. Forged: another team, often of the same organization, or a string that is not a team."""
+        own = list(self.model.teams_of(who))
+        if not forged and own:
+            return self._chance.choice(own)
+        chance = self._chance.random()
+        if chance < 0.4 and own:
+            return self._chance.choice(self._of(organization_of(self._chance.choice(own))))
+        team = self._chance.choice(list(self.model.members))
+        if chance < 0.8:
+            return team
+        return self._chance.choice(
+            [
+                *ODD,
+                team.upper(),
+                f"{team} ",
+                f"{team}\0",
+                team.replace("/", "\uff0f"),
+                f"{team}/..",
+                f"team:{team}",
+                f"{organization_of(team)}/bot0",
+            ]
+        )
+
+    def _other(self, team: str, forged: bool) -> str:
+        """Return a principal: a member of the team, or anybody."""
+        known = list(self.model.members.get(team, ()))
+        if known and not (forged and self._chance.random() < 0.6):
+            return self._chance.choice(known)
+        anybody = [*self._people, *self.model.services]
+        return self._chance.choice([*anybody, *ODD]) if forged else self._chance.choice(anybody)
+
+    def _named(self, known: Sequence[str], everything: Sequence[str], forged: bool) -> str:
+        """Return an id of `known`. Forged: any id of `everything`, or a string that is not an id."""
+        if forged or not known:
+            return self._chance.choice([*everything, *ODD]) if everything else self._chance.choice(ODD)
+        return self._chance.choice(known)
+
+    # --- asking
+
+    def _token(self, who: str) -> str:
+        account = self._people.get(who)
+        return self._chance.choice(account.active).token if account else self.model.services[who].token
+
+    def _call(
+        self,
+        who: str,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        allowed: bool | None,
+        params: dict[str, str] | None = None,
+        raw: bytes | None = None,
+        token: str = "",
+    ) -> Any:
+        """Send a request and return the answer; None = it was refused. `allowed` = what the model says; None = both are right."""
+        service = self.model.services.get(who)
+        if service is not None and service.until_ms <= self._clock.now_ms():
+            allowed = False
+        content = raw if raw is not None else None if body is None else json.dumps(body).encode()
+        if allowed and content is not None and (b"\\ud800" in content or b"\\u0000" in content):
+            allowed = False
+        query = f"?{urlencode(params, errors='surrogatepass')}" if params else ""
+        asked_as = token or self._token(who)
+        reply = self._send(who, asked_as, method, f"{TEAM_PREFIX}{path}{query}", content=content)
+        answered = reply.status_code < 400
+        sent = (content or b"").decode("utf-8", "replace") + str(params or "") + asked_as.rpartition(".")[0]
+        if allowed is not None and answered is not allowed:
+            what = "was answered" if answered else f"was refused with {reply.status_code}: {reply.text[:150]}"
+            self._wrong(who, f"{method} {path} {what}: {sent[:300]!a}")
+        self._calls.append((who, path, sent, reply.text))
+        return msgspec.json.decode(reply.content) if answered else None
+
+    def _wrong(self, who: str, what: str) -> None:
+        self.found.wrong.append(f"{who}: {what}")
+
+    def _same(self, who: str, what: str, told: object, known: object) -> None:
+        if told != known:
+            self._wrong(who, f"{what}: told {told!r:.300}, known {known!r:.300}")
+
+    # --- looking
+
+    def _inspect(self) -> None:
+        """Check that no new answer holds something that its principal may not see. Names that the principal sent do not count."""
+        for who, path, sent, text in self._calls:
+            for marker in set(MARKER.findall(text)):
+                echoed = marker in sent and not text.startswith('{"found"')
+                if not self.model.sees_marker(who, marker) and not echoed:
+                    self._wrong(who, f"{path}: words that they may not see: {marker}")
+            said = set(self._names.findall(sent.replace("/bot", " ")))
+            for team in set(self._names.findall(text)) - said - set(map(organization_of, said)):
+                if not self.model.sees_team(who, team):
+                    self._wrong(who, f"{path}: a team that they may not see: {team}")
+            for other in set(self._principals.findall(text)) - set(self._principals.findall(sent)):
+                if not self.model.sees_principal(who, other):
+                    self._wrong(who, f"{path}: a principal that they may not see: {other}")
+            if text.startswith("{"):
+                self._look_at_values(who, path, msgspec.json.decode(text))
+        self._calls.clear()
+
+    def _look_at_values(self, who: str, path: str, value: Any) -> None:
+        """Check that memories and requests in an answer have the right author, and a tier that the author may give."""
+        if isinstance(value, list):
+            for each in value:  # pyright: ignore[reportUnknownVariableType]
+                self._look_at_values(who, path, each)
+        if not isinstance(value, dict):
+            return
+        author, statement = value.get("author"), value.get("statement")  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        if isinstance(author, str) and isinstance(statement, dict):
+            known = self.model.memories.get(value["id"]) or self.model.requests.get(value["id"])
+            if known is None or known.author != author:
+                self._wrong(who, f"{path}: {value['id']} is said to be of {author}")
+            if not is_allowed(author, TrustTier[statement["tier"].upper()]):
+                self._wrong(who, f"{path}: {value['id']} of {author} has the tier {statement['tier']}")
+        for each in value.values():  # pyright: ignore[reportUnknownVariableType]
+            self._look_at_values(who, path, each)
+
+
+def is_allowed(author: str, tier: TrustTier) -> bool:
+    """Return whether a memory of this author may have this tier."""
+    most = TrustTier.ASSISTANT if SERVICE_MARK in author else TrustTier.TEAMMATE
+    return tier is not TrustTier.USER and not most < tier
+
 
 _WORDS = "The release notes of the ledger say how a refund is written down before the invoice is sent"
 

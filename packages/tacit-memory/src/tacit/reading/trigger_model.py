@@ -3,7 +3,7 @@
 In: the trigger that the rules made, the statement, its kind and - where there is one - its vector. Out: the same
 trigger with calibrated weights and breadth. Never embeds, never changes objects, patterns or what is *always*.
 
-The formula (own; `tacit_evals.fit.trigger`): per class one logistic regression, breadth one ridge regression, both over
+The formula (own; `tacit_evals.fit.match`): per class one logistic regression, breadth one ridge regression, both over
 
     words, word pairs and first words of the statement (binary, over the root of their number), its kind, five cues of
     its wording, the weights by the rules and, if the embedder is the one fitted for, the statement's vector;

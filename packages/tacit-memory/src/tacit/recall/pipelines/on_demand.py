@@ -21,7 +21,7 @@ spread to neighboring turns like the parts. A statement that another one replace
 Of the ranked memories one is an answer if it matches the question (`thresholds.on_demand`) and scores at least `ANSWER_SHARE` of what the
 best one does, or matches nearly as well: where one memory answers, what merely shares a word with the question stays out; where many do,
 all of them come. Both numbers were chosen on projects: for each of seven those of the six others are 0.15 to 0.30 and 0.26 to 0.30, the
-middle ships (`tacit_evals.answers.precision`).
+middle ships (ADR 50).
 """
 
 from __future__ import annotations

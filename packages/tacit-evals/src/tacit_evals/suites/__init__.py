@@ -1,1 +1,0 @@
-"""The instruments: each suite reads its data, runs what ships (or what was fitted), and returns a scorecard."""

@@ -1,1 +1,0 @@
-"""Suites over the write path: what is kept, what must never be, and what comes back."""

@@ -1,0 +1,421 @@
+"""Measures what an account, an entry, a memory, a push and a search cost the server: `python -m tacit_evals.units [--tenants 2000]`.
+
+It starts PostgreSQL and one process of `tacit-server serve`, and fills both through the product's own interfaces. Bytes are the growth of the database with
+indexes, after a vacuum. Processor time is that of all processes of PostgreSQL, and of the server's process, read from /proc. The database does not wait for
+its disk, so times are of processors and not of disks. A device pushes real encrypted entries of 120 characters, one at a time, and reads the heads after
+each push as a syncing device does. Devices that wait for news wait for `--seconds`; use 25 to measure what real devices cost, which wait that long. What both
+processes use while nobody asks is measured before, and does not count as a cost of these devices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2 as httpx
+import msgspec
+import numpy as np
+import psycopg
+from rich.console import Console
+from rich.table import Table
+
+from tacit.model.changes import Add
+from tacit.sync.entry import Entry, StateBody, append_entry
+from tacit.sync.keys import AccountKey, DeviceKey
+from tacit_evals.team_search import EMBEDDER, World, memory_of, nothing, opened, search
+from tacit_server.app import PREFIX
+from tacit_server.logs import Login
+from tacit_server.main import DATABASE
+from tacit_server.postgres.connection import Connections
+from tacit_server.postgres.memories import TeamMemories
+from tacit_server.postgres.roles import APPLICATION, OWNER, create_roles
+from tacit_server.postgres.schema import migrate
+from tacit_server.postgres_logs import PostgresLogs
+from tacit_server.postgres_process import end_process, start_process, wait_until_ready
+
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def start_server(
+    environment: Mapping[str, str], *, log: Path, port: int = 0
+) -> tuple[subprocess.Popen[bytes], str]:
+    """Start a server, wait until it listens, and return its process and its URL, such as `http://127.0.0.1:8765`.
+
+    Args:
+        environment: every environment variable of the process; `TACIT_DATABASE_URL` names the database.
+        log: file to which its messages are appended.
+        port: port to listen on; 0 = any free one.
+
+    Raises:
+        RuntimeError: the process ended before it listened.
+    """
+    with log.open("ab") as messages:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tacit_server.main", "serve", "--port", str(port)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=messages,
+        )
+    said = first_line(process)
+    return process, said.split()[-1]
+
+
+def run_command(environment: Mapping[str, str], *arguments: str) -> str:
+    """Run `tacit-server` with `arguments` until it ends, and return what it prints.
+
+    Raises:
+        RuntimeError: it failed; the message holds its error output.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit_server.main", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"tacit-server {' '.join(arguments)}: {done.stderr}")
+    return done.stdout
+
+
+def stat_of(pid: int) -> list[str]:
+    """Return the fields of `/proc/PID/stat` after the name of the program."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def used_s(pid: int) -> float:
+    """Return the processor time that a process has used, in seconds."""
+    fields = stat_of(pid)
+    return (int(fields[11]) + int(fields[12])) * _TICK_S
+
+
+def first_line(process: subprocess.Popen[bytes]) -> str:
+    """Return the first line that a process prints.
+
+    Raises:
+        RuntimeError: the process ended before it printed one.
+    """
+    assert process.stdout is not None
+    line = process.stdout.readline().decode().strip()
+    if not line:
+        raise RuntimeError(f"{process.args} ended before it printed anything.")
+    return line
+
+
+def kill(process: subprocess.Popen[bytes] | None) -> None:
+    """Kill a process (SIGKILL), wait until it has ended, and close its pipes. None = there is no process."""
+    if process is None:
+        return
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+
+
+WAITING = 200
+"""At most this many devices wait for changes at the same time."""
+IDLE_S = 10.0
+"""How long the processes are measured without requests."""
+_NOW_MS = int(time.time() * 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A measured figure with its unit."""
+
+    what: str
+    value: str
+
+
+class Device:
+    """A device of an account, with its log."""
+
+    def __init__(self, logs: PostgresLogs, account: str) -> None:
+        self.key, self._secret = DeviceKey.new(), AccountKey.new()
+        self.log: list[Entry] = []
+        login = Login(
+            code=logs.add_account(account, now_ms=_NOW_MS),
+            key=self._secret.account,
+            device=self.key.device,
+            name="laptop",
+            signature=self.key.sign(self.key.device.encode()),
+        )
+        self.token = logs.log_in(login, now_ms=_NOW_MS).token
+        self.who = logs.principal(self.token, now_ms=_NOW_MS)
+
+    def entry(self, text: str) -> Entry:
+        """Append an encrypted entry to the log of the device, and return it."""
+        previous = self.log[-1].id if self.log else ""
+        body = StateBody(memory=memory_of(f"mem_{len(self.log)}", text))
+        made = append_entry(
+            body, number=len(self.log) + 1, previous=previous, device=self.key, account=self._secret
+        )
+        self.log.append(made)
+        return made
+
+
+class Bench:
+    """One server, and the measurements on it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.chmod(0o755)
+        self._postgres_folder = folder / "p"
+        self._postgres_folder.mkdir()
+        self.postgres = start_process(self._postgres_folder, shared_buffers="256MB")
+        wait_until_ready(self.postgres, self._postgres_folder)
+        with psycopg.connect(self.dsn("postgres", "postgres"), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE main")
+        create_roles(self.dsn("postgres"))
+        migrate(self.dsn(OWNER))
+        self.connections = Connections(self.dsn(APPLICATION), min_size=2, max_size=4)
+        self.logs = PostgresLogs(self.connections)
+        self.world = World(seed=1)
+        self._server: subprocess.Popen[bytes] | None = None
+        self.units: list[Unit] = []
+
+    def dsn(self, user: str, database: str = "main") -> str:
+        return f"host={self._postgres_folder} user={user} dbname={database}"
+
+    def note(self, what: str, value: float, unit: str) -> None:
+        digits = 0 if value >= 100 else 1 if value >= 10 else 2
+        self.units.append(Unit(what=what, value=f"{value:,.{digits}f} {unit}"))
+
+    def grown(self, work: Callable[[], None]) -> int:
+        """Return by how many bytes `work` makes the database grow."""
+        before = self._size()
+        work()
+        return self._size() - before
+
+    def _size(self) -> int:
+        with psycopg.connect(self.dsn("postgres"), autocommit=True) as connection:
+            connection.execute("VACUUM ANALYZE")
+            row = connection.execute(
+                "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind IN ('r', 'm')"
+            ).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def postgres_s(self) -> float:
+        """Return the processor time of all running processes of PostgreSQL, in seconds."""
+        return sum(map(used_s, [self.postgres.pid, *_children(self.postgres.pid)]))
+
+    def end(self) -> None:
+        self.connections.close()
+        kill(self._server)
+        end_process(self.postgres)
+
+    # --- what is measured
+
+    def bytes_of_accounts(self, tenants: int) -> list[Device]:
+        """Create `tenants` accounts with one device each, then push thirty entries to some of them. Return the devices."""
+        devices: list[Device] = []
+        grown = self.grown(
+            lambda: devices.extend(Device(self.logs, f"u{number}") for number in range(tenants))
+        )
+        self.note("an account with a device, without entries", grown / tenants, "bytes")
+        some = devices[:100]
+
+        def push() -> None:
+            for device in some:
+                self.logs.push(device.who, [device.entry(text) for text in self.texts(30)], now_ms=_NOW_MS)
+
+        self.note("an entry (an encrypted memory)", self.grown(push) / (30 * len(some)), "bytes")
+        return devices
+
+    def texts(self, count: int) -> list[str]:
+        return [text[:120] for text in self.world.texts(count)]
+
+    def bytes_of_stores(self, tenants: int, memories: int) -> list[TeamMemories]:
+        stores = [opened(self.connections, f"store-{number}") for number in range(tenants)]
+
+        def fill() -> None:
+            for store in stores:
+                added = [
+                    Add(memory=memory_of(f"mem_{place}", text))
+                    for place, text in enumerate(self.texts(memories))
+                ]
+                store.apply(added, vectors=self.world.vectors(memories), identity=EMBEDDER, beside=nothing)
+
+        self.note(
+            "a shared memory, with its vector and its words",
+            self.grown(fill) / (tenants * memories),
+            "bytes",
+        )
+        return stores
+
+    def search(self, stores: Sequence[TeamMemories], count: int) -> None:
+        texts, vectors = self.texts(count), self.world.vectors(count)
+        used, own = self.postgres_s(), time.process_time()
+        for place, text in enumerate(texts):
+            search(stores[place % len(stores)], text, vectors[place])
+        self.note(
+            "a search by meaning and by words, PostgreSQL",
+            (self.postgres_s() - used) / count * 1000,
+            "ms of a processor",
+        )
+        self.note(
+            "a search by meaning and by words, the process that asks",
+            (time.process_time() - own) / count * 1000,
+            "ms of a processor",
+        )
+
+    def exchange(self, devices: Sequence[Device], seconds: float) -> None:
+        """Measure pushes of one entry over HTTP with a request for the heads after each, such requests alone, and waiting devices."""
+        environment = {**os.environ, DATABASE: self.dsn(APPLICATION)}
+        self._server, address = start_server(environment, log=self._postgres_folder.parent / "server.log")
+        url = f"{address}{PREFIX}"
+        with httpx.Client(timeout=20) as client:
+            self._pushes(client, url, devices[:50], 2.0)
+            used, served = self.postgres_s(), used_s(self._server.pid)
+            count, took_ms = self._pushes(client, url, devices, seconds)
+            self.note(
+                "a push and a look at the heads, PostgreSQL",
+                (self.postgres_s() - used) / count * 1000,
+                "ms of a processor",
+            )
+            self.note(
+                "a push and a look at the heads, tacit-server",
+                (used_s(self._server.pid) - served) / count * 1000,
+                "ms of a processor",
+            )
+            self.note("a push and a look at the heads, as a device sees it", took_ms, "ms (median)")
+            used, served = self.postgres_s(), used_s(self._server.pid)
+            looked = 0
+            until = time.monotonic() + seconds / 2
+            while time.monotonic() < until:
+                device = devices[looked % len(devices)]
+                client.get(
+                    f"{url}/heads", headers={"Authorization": f"Bearer {device.token}"}
+                ).raise_for_status()
+                looked += 1
+            self.note(
+                "a look at the heads alone, PostgreSQL",
+                (self.postgres_s() - used) / looked * 1000,
+                "ms of a processor",
+            )
+            self.note(
+                "a look at the heads alone, tacit-server",
+                (used_s(self._server.pid) - served) / looked * 1000,
+                "ms of a processor",
+            )
+        asyncio.run(self._waiting(url, devices[:WAITING], seconds))
+        self.note("tacit-server, resident", _status_kb(self._server.pid, "VmRSS") / 1024, "MB")
+
+    async def _waiting(self, url: str, devices: Sequence[Device], seconds: float) -> None:
+        """Measure devices that wait for changes, as every device does while it is online."""
+        assert self._server is not None
+        limits = httpx.Limits(max_connections=len(devices))
+        async with httpx.AsyncClient(timeout=60, limits=limits) as client:
+
+            async def wait(device: Device) -> None:
+                asked = {"wait": seconds, "known": len(device.log)}
+                answer = await client.get(
+                    f"{url}/heads", params=asked, headers={"Authorization": f"Bearer {device.token}"}
+                )
+                answer.raise_for_status()
+
+            used, served = self.postgres_s(), used_s(self._server.pid)
+            await asyncio.sleep(IDLE_S)
+            idle, idly_served = self.postgres_s(), used_s(self._server.pid)
+            began = time.monotonic()
+            await asyncio.gather(*map(wait, devices))
+            waited_s = time.monotonic() - began
+            parts = {
+                "PostgreSQL": ((idle - used) / IDLE_S, self.postgres_s() - idle),
+                "tacit-server": ((idly_served - served) / IDLE_S, used_s(self._server.pid) - idly_served),
+            }
+        unit = "ms of a processor a second"
+        for name, (idle_s, busy_s) in parts.items():
+            self.note(f"nobody asks, {name}", idle_s * 1000, unit)
+            cost_s = busy_s / waited_s - idle_s
+            self.note(f"a device that waits for news, {name}", cost_s / len(devices) * 1000, unit)
+
+    def _pushes(
+        self, client: httpx.Client, url: str, devices: Sequence[Device], seconds: float
+    ) -> tuple[int, float]:
+        times: list[float] = []
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            device = devices[len(times) % len(devices)]
+            entry = device.entry(self.texts(1)[0])
+            headers = {"Authorization": f"Bearer {device.token}"}
+            began = time.perf_counter()
+            client.post(
+                f"{url}/entries", content=msgspec.json.encode({"entries": [entry]}), headers=headers
+            ).raise_for_status()
+            client.get(f"{url}/heads", headers=headers).raise_for_status()
+            times.append((time.perf_counter() - began) * 1000)
+        return len(times), float(np.median(times))
+
+    def connection(self) -> None:
+        """Measure the memory of an idle connection, without the memory that all connections share."""
+        kept = [psycopg.connect(self.dsn(APPLICATION), autocommit=True) for _ in range(10)]
+        for connection in kept:
+            connection.execute("SELECT count(*) FROM memories WHERE tenant = 1")
+        sizes = [_private_kb(connection.info.backend_pid) for connection in kept]
+        self.note("an idle connection in PostgreSQL, of its own", sum(sizes) / len(sizes) / 1024, "MB")
+        for connection in kept:
+            connection.close()
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(stat_of(int(path.name))[1]) == pid:
+                found.append(int(path.name))
+        except (OSError, ValueError, IndexError):
+            continue
+    return found
+
+
+def _status_kb(pid: int, name: str) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+
+
+def _private_kb(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(
+        int(line.split()[1]) for line in lines if line.startswith(("Private_Clean:", "Private_Dirty:"))
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and print the costs as a table."""
+    parser = argparse.ArgumentParser(prog="python -m tacit_evals.units", description=__doc__)
+    parser.add_argument("--tenants", type=int, default=2_000)
+    parser.add_argument("--seconds", type=float, default=20)
+    chosen = parser.parse_args(arguments)
+    folder = Path(tempfile.mkdtemp(prefix="tu-", dir="/tmp"))
+    bench = None
+    try:
+        bench = Bench(folder)
+        devices = bench.bytes_of_accounts(chosen.tenants)
+        stores = bench.bytes_of_stores(20, 500)
+        bench.search(stores, 1_000)
+        bench.exchange(devices, chosen.seconds)
+        bench.connection()
+    finally:
+        if bench is not None:
+            bench.end()
+        shutil.rmtree(folder, ignore_errors=True)
+    table = Table("what", "cost")
+    for unit in bench.units:
+        table.add_row(unit.what, unit.value)
+    Console(width=120).print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
