@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.everyday import each, everyday_of, given, load_everyday, measure
+from tacit_evals.data import everyday_of, load_everyday
+from tacit_evals.everyday import each, given, measure
 from tacit_evals.pool import shipped_settings
 
 ROWS = {

@@ -101,23 +101,10 @@ def test_nothing_to_fit_on_is_said(data):
 
 
 def test_data_of_projects_that_were_not_fitted_on_is_left_out(data, tmp_path):
-    capture = data / "capture"
-    sessions = {"alpha": "a1", "Some/Beta": "b1"}
-    for project, name in sessions.items():
-        values = {"session_id": name, "project": project, "turns": []}
-        (capture / f"{name}.json").parent.mkdir(exist_ok=True)
-        (capture / f"{name}.json").write_text(json.dumps(values), "utf-8")
-    write_rows(capture / "gold.jsonl", [{"session_id": name, "turns": []} for name in sessions.values()])
     write_rows(data / "situation" / "more.jsonl", [{"project": "beta", "text": "x"}])
     links = link_projects(data, ["alpha"], tmp_path / "links")
     assert [path.name for path in (links / "inject").iterdir()] == ["alpha"]
     assert {path.name for path in (links / "situation").iterdir()} == {"alpha", "more.jsonl"}
-    assert [path.name for path in sorted((links / "capture").iterdir())] == ["a1.json", "gold.jsonl"]
-    gold = (links / "capture" / "gold.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["session_id"] for line in gold] == ["a1"]
-    assert len((capture / "gold.jsonl").read_text("utf-8").splitlines()) == 2  # the data itself stays
-    whole = link_projects(data, ["alpha", "beta"], tmp_path / "whole")
-    assert len(list((whole / "capture").iterdir())) == 3
 
 
 def test_the_shipped_files_name_their_projects():

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit_evals.torture.home import Worker, expected_once, statement, torture
+from tacit_evals.torture.home import expected_once, torture
+from tacit_evals.torture.worker import Worker, statement
 
 
 def test_lost_and_doubled_statements_are_named():

@@ -46,7 +46,7 @@ SCOPE = project_scope("bench")
 DIRECTIONS, VOCABULARY, WORDS_EACH, WORDS_ASKED = 400, 20_000, 18, 8
 BATCH, HITS = 500, 50
 """Memories in one transaction, and hits of each kind in one answer."""
-SEARCHES = Path(__file__).parents[3] / "searches"
+SEARCHES = Path(__file__).parents[2] / "searches"
 FILLERS = 2
 """Number of processes that fill the database."""
 _START_S = 60.0

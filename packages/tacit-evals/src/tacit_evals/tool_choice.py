@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from tacit.mcp.server import INSTRUCTIONS, listed_tools
 
-DATA = Path(__file__).parents[3] / "tool_choice"
-ANSWERS = Path(__file__).parents[3] / "answers" / "tool_choice" / "answers.json"
+DATA = Path(__file__).parents[2] / "tool_choice"
+ANSWERS = Path(__file__).parents[2] / "answers" / "tool_choice" / "answers.json"
 TARGET = 58
 """Right answers of 63."""
 
