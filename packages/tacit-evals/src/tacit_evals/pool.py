@@ -13,7 +13,7 @@ from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import Budgets, RecallSettings
-from tacit.hosts.claude_code.adapter import ClaudeCode
+from tacit.hosts.claude_code import ClaudeCode
 from tacit.model.changes import Add
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -44,15 +44,11 @@ from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
 from tacit.reading.trigger_maker import LocalTriggers
 from tacit.reading.trigger_model import TriggerModel
-from tacit.recall.need import NeedModel
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.pipelines.on_demand import on_demand
-from tacit.recall.query import build_query
+from tacit.recall.query import build_query, surface_for
 from tacit.recall.render import ID_TOKENS
-from tacit.recall.score.armed import ArmedWeights
-from tacit.recall.score.gate import Gate
-from tacit.recall.score.prompt_transform import PromptTransform
-from tacit.recall.signal import surface_for
+from tacit.recall.score import ArmedWeights, Gate, NeedModel, PromptTransform
 from tacit.recall.stage import Context, Delivered, JudgeAnswer, Preset, Tools, UseCounts
 from tacit.session.transitions import apply_signal
 from tacit_evals.data import Call, PoolRow, Project, Prompt

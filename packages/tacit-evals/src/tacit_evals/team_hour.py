@@ -23,7 +23,7 @@ from typing import NoReturn
 from tacit.client.daemon_facts import end_daemon
 from tacit.config.home import TOKEN_VARIABLE, Home
 from tacit.hosts.claude_code import proof as claude_code
-from tacit.hosts.probe.process import run_client
+from tacit.hosts.probe import run_client
 from tacit.hosts.probe.stub_model import StubModel
 from tacit.safety.authority import Authority
 from tacit_evals.plain_install import SOURCE, build_wheel, commit_copy

@@ -33,7 +33,7 @@ from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import project_scope
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import SystemClock
-from tacit_evals.units import used_s
+from tacit_evals.server_process import used_s
 from tacit_server.postgres.connection import Connections
 from tacit_server.postgres.memories import Found, QueryVector, TeamMemories
 from tacit_server.postgres.roles import create_roles

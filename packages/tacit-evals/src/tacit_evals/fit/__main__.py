@@ -19,9 +19,7 @@ from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, decode_artifact, encode_artifact
 from tacit.providers.embedding import make_embedder
 from tacit.reading.match import match_artifact
-from tacit.recall.need import need_artifact
-from tacit.recall.score.gate import GateModel, gate_artifact
-from tacit.recall.score.prompt_transform import transform_artifact
+from tacit.recall.score import GateModel, gate_artifact, need_artifact, transform_artifact
 from tacit_evals.data import EVERYDAY, is_inject
 from tacit_evals.fit.fitted import fit_with_lists
 from tacit_evals.fit.labelled import same_project

@@ -19,7 +19,7 @@ import tacit
 from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, Origin, encode_artifact
 from tacit.providers.embedding import make_embedder
-from tacit.recall.score.armed import LEAST_ARMED, LEAST_LOCAL, ArmedWeights, logit
+from tacit.recall.score import LEAST_ARMED, LEAST_LOCAL, ArmedWeights, logit
 from tacit_evals.data import folders_of, load_inject, load_named
 from tacit_evals.figures import ItemResult
 from tacit_evals.fit.labelled import Array, sigmoid

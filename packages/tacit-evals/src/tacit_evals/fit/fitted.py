@@ -22,8 +22,7 @@ from tacit.ports.models import Embedder
 from tacit.reading.match import MatchModel
 from tacit.reading.trigger_maker import LocalTriggers
 from tacit.reading.trigger_model import TriggerModel
-from tacit.recall.score.gate import GateModel
-from tacit.recall.score.prompt_transform import PromptTransform
+from tacit.recall.score import GateModel, PromptTransform
 from tacit_evals.data import PoolRow, Project, everyday_of
 from tacit_evals.fit.gate import WRONGFUL, PromptCandidates, ask_all, fit_gate, strangers_of
 from tacit_evals.fit.labelled import LabelledPrompt, labelled_prompts, same_project

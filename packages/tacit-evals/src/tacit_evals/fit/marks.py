@@ -30,9 +30,8 @@ import numpy as np
 from tacit.config.settings import RecallSettings
 from tacit.fitted import Artifact, Origin
 from tacit.ports.models import Embedder
-from tacit.recall.score.prompt_transform import PromptTransform
-from tacit.recall.spaces import SPACES
-from tacit.recall.spaces.space import SpaceThresholds, shipped_thresholds
+from tacit.recall.score import PromptTransform
+from tacit.recall.spaces import SPACES, SpaceThresholds, shipped_thresholds
 from tacit_evals.data import Project
 from tacit_evals.fit.fitted import judged_projects
 from tacit_evals.fit.gate import ask_all

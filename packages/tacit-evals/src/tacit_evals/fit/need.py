@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.fitted import Origin
 from tacit.model.memory import Memory
-from tacit.recall.need import NEED_EVIDENCE, Linear, NeedModel, need_evidence_of
+from tacit.recall.score import NEED_EVIDENCE, Linear, NeedModel, need_evidence_of
 from tacit_evals.data import PoolRow, Project, folders_of, load_inject, triggers_for
 from tacit_evals.fit.labelled import same_project
 

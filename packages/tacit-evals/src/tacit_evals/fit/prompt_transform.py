@@ -26,7 +26,7 @@ from tacit.fitted import Origin
 from tacit.fitted.matrices import from_int8, to_int8
 from tacit.ports.models import Embedder
 from tacit.recall.retrieve import QUERY_CHARS
-from tacit.recall.score.prompt_transform import DECIMALS, PromptTransform
+from tacit.recall.score import DECIMALS, PromptTransform
 from tacit_evals.data import Project, load_judgments, read_rows
 from tacit_evals.fit.labelled import LabelledPrompt, same_project
 

@@ -30,7 +30,7 @@ from tacit.app.wiring import open_engine
 from tacit.config.environment import one_thread_for_arrays
 from tacit.errors import SyncError, TacitError
 from tacit.ports.store import MemoryFilter
-from tacit_evals.units import first_line, kill, run_command, start_server
+from tacit_evals.server_process import first_line, kill, run_command, start_server
 from tacit_server.embedded import embedded_database
 from tacit_server.main import DATABASE
 

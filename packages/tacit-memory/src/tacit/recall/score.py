@@ -58,7 +58,7 @@ from tacit.text.tokens import ALPHANUMERIC, is_closed_up
 # Source: Gelman et al., Bayesian data analysis, section 2.6, with a known background rate. Without chance this is (k + uses) / (k + n * true).
 # Where given memories look used no more often than others, the factor is 1: nothing is learned from noise. In: candidates. Out: relevance.
 #
-# Replayed on seven projects in the order of their sessions (`python -m tacit_evals.suites.replay`).
+# Replayed on seven projects in the order of their sessions (ADR 56).
 
 PRIOR_USES = 0.5
 """The weight of the gate beside the record, in uses: the greater, the more sessions it takes to change a relevance."""
