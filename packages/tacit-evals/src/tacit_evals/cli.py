@@ -96,7 +96,7 @@ def evaluate(
     run = Run(
         data=data,
         embedder=make_embedder(
-            EmbedderSettings.model_validate({"provider": embedder, "cache_entries": 100_000})
+            EmbedderSettings.model_validate({"provider": embedder}), cache_entries=100_000
         ),
         fit=tuple(fit),
         triggers=triggers,
