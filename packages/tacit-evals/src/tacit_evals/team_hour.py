@@ -22,7 +22,7 @@ from typing import NoReturn
 
 from tacit.client.daemon_facts import end_daemon
 from tacit.config.home import TOKEN_VARIABLE, Home
-from tacit.hosts.claude_code import proof as claude_code
+from tacit.hosts.claude_code import install as claude_code
 from tacit.hosts.probe import run_client
 from tacit.hosts.probe.stub_model import StubModel
 from tacit.safety.authority import Authority
