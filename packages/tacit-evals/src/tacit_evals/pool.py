@@ -36,14 +36,13 @@ from tacit.ports.models import Embedder
 from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import ExactCounter
-from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
 from tacit.reading.match import MatchModel
 from tacit.reading.memory_vectors import memory_vectors
 from tacit.reading.situation import read_situation
+from tacit.reading.terms import find_entities
 from tacit.reading.trigger import make_trigger
-from tacit.reading.trigger_maker import LocalTriggers
-from tacit.reading.trigger_model import TriggerModel
+from tacit.reading.trigger_model import LocalTriggers, TriggerModel
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.pipelines.on_demand import on_demand
 from tacit.recall.query import build_query, surface_for

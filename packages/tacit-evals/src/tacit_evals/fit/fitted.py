@@ -20,8 +20,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
 from tacit.reading.match import MatchModel
-from tacit.reading.trigger_maker import LocalTriggers
-from tacit.reading.trigger_model import TriggerModel
+from tacit.reading.trigger_model import LocalTriggers, TriggerModel
 from tacit.recall.score import GateModel, PromptTransform
 from tacit_evals.data import PoolRow, Project, everyday_of
 from tacit_evals.fit.gate import WRONGFUL, PromptCandidates, ask_all, fit_gate, strangers_of

@@ -17,13 +17,13 @@ from tacit.ports.models import Embedder
 from tacit.reading.match import Matcher, MatchModel, Weights, match_artifact, match_from
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
-from tacit.reading.trigger_maker import LocalTriggers
 from tacit.reading.trigger_model import (
     RULES_SHARE,
     RULES_TRUST,
     STATEMENT_CHARS,
     VECTORS,
     WORDS,
+    LocalTriggers,
     TriggerModel,
     said_by_rules,
     statement_cues,
