@@ -18,9 +18,7 @@ import numpy as np
 
 from tacit.fitted import FOLDER, Artifact, Origin, encode_artifact
 from tacit.providers.embedding.minilm import FOLDER as MODEL_FOLDER
-from tacit.providers.embedding.minilm import IDENTITY
-from tacit.providers.embedding.numpy_forward import read_weights
-from tacit.providers.embedding.static_tokens import TableInModel, TokenAxes
+from tacit.providers.embedding.minilm import IDENTITY, TableInModel, TokenAxes, read_weights
 
 SAMPLE = 4
 ROUNDS = 200

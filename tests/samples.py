@@ -9,9 +9,8 @@ from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
-from tacit.model.situation import Situation
 from tacit.model.trace import Trace
-from tacit.model.trigger import Trigger
+from tacit.model.trigger import Situation, Trigger
 from tacit.presets import preset_of
 from tacit.providers.tokens import EstimateCounter
 from tacit.recall.render import renderer

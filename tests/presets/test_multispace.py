@@ -15,8 +15,7 @@ from samples import DAY_MS, NOW_MS, candidate, query
 from tacit.app.queries.injection import InjectionFailed, InjectionResult
 from tacit.app.wiring import open_injection
 from tacit.errors import StoreError
-from tacit.model.pack import PackItem
-from tacit.model.sections import DivergenceAlert
+from tacit.model.pack import DivergenceAlert, PackItem
 from tacit.presets import preset_of
 from tacit.presets.multispace.badges import LocalTime, badges
 from tacit.presets.multispace.divergence import current_work, divergences, in_window

@@ -14,7 +14,7 @@ from tacit.mcp.server import listed_tools
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey
-from tacit.model.situation import Situation
+from tacit.model.trigger import Situation
 from tacit.presets.scoped.preset import (
     best_score,
     code_lines,

@@ -16,7 +16,7 @@ from postgres_server import server
 from tacit.errors import NotFound
 from tacit.model.shared import SharedMemory, TeamChanges, TeamMembership
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.embedding import FakeEmbedder
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.team_server import TeamServer
 from tacit_server.logs import Login, Principal

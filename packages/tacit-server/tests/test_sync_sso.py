@@ -17,7 +17,7 @@ from postgres_server import check_statement, server
 from sso_provider import CLIENT, ISSUER, REDIRECT, SECRET, FakeProvider, signed
 from tacit.errors import InvalidInput, NotFound, NotLoggedIn, NotPermitted, SyncError
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.embedding import FakeEmbedder
 from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.views import SignInBegun, SignInResult

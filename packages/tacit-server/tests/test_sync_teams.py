@@ -24,7 +24,7 @@ from tacit.errors import (
 )
 from tacit.model.shared import SharedStatement, ShareRequest, TeamChanges
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.embedding import FakeEmbedder
 from tacit_server.logs import Principal
 from tacit_server.postgres.connection import Connections, Database
 from tacit_server.postgres.transaction import Transaction

@@ -12,7 +12,7 @@ from typing import Self
 
 from loopback import DaemonSocket
 from tacit.config.home import Home
-from tacit.system.locks import take_lock
+from tacit.system.files import take_lock
 
 
 def reply(body: bytes, *, status: int = 200, version: str = "") -> bytes:

@@ -18,7 +18,7 @@ from e2e.drivers.machine import wait_for
 from e2e.drivers.site import Site
 from e2e.web.driver import Served, served, settle, signed_in, visit
 from tacit.daemon.page.files import is_built
-from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.embedding import FakeEmbedder
 
 pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.timeout(240)]
 expect.set_options(timeout=30_000)

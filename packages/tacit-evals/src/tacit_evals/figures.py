@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binomtest, permutation_test
 
-from tacit.model.situation import Situation
+from tacit.model.trigger import Situation
 from tacit_evals.data import Judgment
 
 Array = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from tacit.config.home import Home
 from tacit.config.plugins import STORES
 from tacit.errors import NotFound, StoreError
 from tacit.model.changes import Add
-from tacit.ports.store_backend import StoreBackend
+from tacit.ports.store import StoreBackend
 from tacit.providers.clock import FakeClock
 
 

@@ -21,9 +21,8 @@ from tacit.model.memory import Entity, Memory, Provenance, Relation, Sensitivity
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.model.session import Exposure, PendingFailure, RenderedBlock, SessionKey, SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import Drop, DropCause, DropReason, StageRecord, Trace, TracedCandidate
-from tacit.model.trigger import Trigger
+from tacit.model.trigger import Situation, Trigger
 from tacit.ports.models import EmbedderIdentity
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Store
 from tacit.providers.clock import FakeClock

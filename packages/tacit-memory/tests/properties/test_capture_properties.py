@@ -21,7 +21,7 @@ from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
 from tacit.state.captured import Checkpoint, Failure, Position, SessionWork

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.model.kinds import BUILTIN
-from tacit.model.situation import Situation
-from tacit.model.trigger import ACTIONS, Trigger
+from tacit.model.trigger import ACTIONS, Situation, Trigger
 from tacit.reading.commands import split_commands
 from tacit.reading.errors import MAX_CHARS, error_signature
 from tacit.reading.sentences import shorten_at_sentence, split_sentences

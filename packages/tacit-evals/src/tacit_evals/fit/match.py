@@ -11,8 +11,7 @@ import numpy as np
 
 from tacit.fitted import Origin
 from tacit.fitted.matrices import WeightMatrices
-from tacit.model.situation import Situation
-from tacit.model.trigger import ACTIONS, Trigger
+from tacit.model.trigger import ACTIONS, Situation, Trigger
 from tacit.ports.models import Embedder
 from tacit.reading.match import Matcher, MatchModel, Weights, match_artifact, match_from
 from tacit.reading.situation import read_situation

@@ -29,7 +29,7 @@ from tacit.errors import NotPermitted
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.shared import ROLES, Decision, RequestState, Role, may, organization_of
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.embedding import FakeEmbedder
 from tacit_evals.torture.sync_leaks import (
     NOW,
     Found,

@@ -9,7 +9,6 @@ from typing import Any
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.evidence import PINNED
 from tacit.model.note import Note, NoteCause
-from tacit.model.situation import Situation
 from tacit.model.trace import (
     Decider,
     Drop,
@@ -22,6 +21,7 @@ from tacit.model.trace import (
     StageRecord,
     Trace,
 )
+from tacit.model.trigger import Situation
 from tacit.state.captured import Outcome
 from tacit.state.counted import RequestRecord
 

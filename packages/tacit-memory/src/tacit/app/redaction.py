@@ -21,8 +21,8 @@ from tacit.config.settings import PrivacySettings, Settings
 from tacit.errors import InvalidSetting
 from tacit.model.scope import Scope
 from tacit.model.session import PendingFailure, SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import AskedWith, StageRecord, Trace, TracedCandidate
+from tacit.model.trigger import Situation
 from tacit.safety.redact import Finding, Redaction, Redactor, TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words, is_opaque
 from tacit.session.transitions import MESSAGE_END_CHARS, PROMPT_CHARS

@@ -53,8 +53,8 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.model.situation import Situation
 from tacit.model.trace import DropReason, SilenceCause, SilenceReason, Trace
+from tacit.model.trigger import Situation
 from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store

@@ -16,8 +16,8 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory, Sensitivity, Speaker
 from tacit.model.pack import Surface
 from tacit.model.session import SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import Drop, SilenceCause, SilenceReason, StageRecord, Trace
+from tacit.model.trigger import Situation
 from tacit.model.why_not import Absence, WhyNot
 from tacit.ports.store import MemoryFilter, Recorded, Store, StoredExposure, StoreStats
 from tacit.safety.trust import visible_levels, why_hidden

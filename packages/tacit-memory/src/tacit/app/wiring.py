@@ -26,8 +26,7 @@ from tacit.hosts.registry import BUILT_IN, HostFolders
 from tacit.ports.clock import Clock
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder, Reranker, TokenCounter
-from tacit.ports.store import Salvage, Store
-from tacit.ports.store_backend import StoreBackend
+from tacit.ports.store import Salvage, Store, StoreBackend
 from tacit.ports.writer import Writer
 from tacit.providers.clock import FixedDateClock, SystemClock
 from tacit.providers.embedding import make_embedder, waits_for_server

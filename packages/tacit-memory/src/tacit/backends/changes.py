@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from tacit.backends.text import clean_text, clean_value
+from tacit.backends.codec import clean_text, clean_value
 from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede

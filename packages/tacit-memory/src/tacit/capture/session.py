@@ -27,7 +27,7 @@ from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import LearnedOn, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope, ScopeKind
 from tacit.model.session import SessionKey
-from tacit.model.situation import Situation
+from tacit.model.trigger import Situation
 from tacit.reading.languages import language_at_large
 from tacit.reading.trigger import make_trigger
 from tacit.safety.redacted_words import find_redacted_words

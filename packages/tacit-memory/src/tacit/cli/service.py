@@ -83,7 +83,7 @@ def mcp(
 
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json
-    from tacit.client.start import hook_source
+    from tacit.client.daemon_facts import hook_source
 
     home = current_context().home
     if as_json:

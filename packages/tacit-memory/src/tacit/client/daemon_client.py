@@ -18,13 +18,11 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from tacit import __version__
-from tacit.client.daemon_facts import ask_health, read_facts, version_key
+from tacit.client.daemon_facts import ask_health, read_facts, start_daemon, version_key
 from tacit.client.http_request import describe_failure, send_request
-from tacit.client.start import start_daemon
 from tacit.config.home import TERMINAL_HEADER, Home
 from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, HostError, error_of
-from tacit.system.files import open_handle
-from tacit.system.locks import take_lock
+from tacit.system.files import open_handle, take_lock
 from tacit.system.processes import is_running
 
 _Value = TypeVar("_Value")

@@ -1,17 +1,26 @@
 """Facts about a home's daemon: the contents of its fact file, whether it answers, whether its process lives.
 
 In: a home, or the file `run/daemon.json`. Out: values. Only `end_daemon` ends a process.
+
+Start of the daemon by programs. They run the hook client's `start`, so there is only one implementation.
+
+In: a home. Out: a daemon on its way, or none where one runs already. Never waits until it answers.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tacit.config.home import Home
+from tacit.errors import HostError
 from tacit.system.processes import end_process, is_running
 
 
@@ -78,3 +87,37 @@ def end_daemon(daemon_file: Path, *, timeout_s: float = 5.0) -> bool:
     if pid is None:
         return True
     return end_process(pid, timeout_s=timeout_s)
+
+
+START_TIMEOUT_S = 10.0
+
+
+def start_daemon(home: Home) -> None:
+    """Start the daemon of `home` unless one runs or is on its way.
+
+    Raises:
+        HostError: if this installation lacks the hook client.
+        OSError: if no process can be started.
+        subprocess.TimeoutExpired: the machine is slow; the daemon may come all the same.
+    """
+    command = [sys.executable, "-I", "-S", "-E", os.fspath(hook_source()), "start"]
+    subprocess.run(
+        command,
+        check=False,
+        timeout=START_TIMEOUT_S,
+        env=home.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+
+
+def hook_source() -> Path:
+    """The hook client of this installation.
+
+    Raises:
+        HostError: if there is none.
+    """
+    spec = importlib.util.find_spec("tacit_hook")
+    if spec is None or not spec.origin:
+        raise HostError("This installation lacks tacit_hook.py.", hint="Install Tacit again.")
+    return Path(spec.origin)

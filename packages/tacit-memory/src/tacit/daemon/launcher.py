@@ -29,8 +29,7 @@ from importlib import resources
 from io import BytesIO
 from pathlib import Path
 
-from tacit.client.daemon_facts import version_key
-from tacit.client.start import hook_source
+from tacit.client.daemon_facts import hook_source, version_key
 from tacit.config.home import Home
 from tacit.daemon.lifecycle import write_private
 from tacit.errors import HostError, StoreReadOnly

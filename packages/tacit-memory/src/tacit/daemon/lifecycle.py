@@ -18,8 +18,7 @@ from tacit import __version__
 from tacit.client.daemon_facts import DaemonFacts, ask_health, read_facts, version_key
 from tacit.config.home import Home
 from tacit.errors import DaemonError, StoreReadOnly
-from tacit.system.files import open_handle, write_whole
-from tacit.system.locks import take_lock
+from tacit.system.files import open_handle, take_lock, write_whole
 from tacit.system.transport import Transport
 
 PATIENCE_S = 20.0

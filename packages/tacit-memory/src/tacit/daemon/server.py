@@ -3,17 +3,27 @@
 In: requests over the Unix socket (the folder's mode is the guard) or loopback TCP (`guarded` asks for the token).
 Out: the exact bytes for a host, JSON, problems. A named boundary: nothing that fails behind a hook becomes more than
 silence, a counter and a log line without text.
+
+The ASGI server of a daemon: everything but the hooks of its socket. Loaded when it is first asked for.
+
+In: connections that the hook listener accepted, a loopback port. Out: answers. Never accepts on the socket itself, never decides when
+the daemon ends: it leaves when told.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
+import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from threading import Event
+from typing import TypeVar
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -21,6 +31,8 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.api.problems import problem, problem_of
+from tacit.app.engine import Engine
+from tacit.client.daemon_facts import DaemonFacts
 from tacit.config.home import Home
 from tacit.daemon.counters import Counters
 from tacit.daemon.hooks import (
@@ -33,18 +45,17 @@ from tacit.daemon.hooks import (
     refuse_hook,
     serve_hook,
 )
-from tacit.daemon.http_limits import read_body
+from tacit.daemon.http_limits import LimitedHttpProtocol, read_body
+from tacit.daemon.lifecycle import write_facts
 from tacit.daemon.page.mount import CODE_PATH, PageMount
 from tacit.daemon.page.signin import PageSessions
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy
-from tacit.errors import TacitError
+from tacit.errors import DaemonError, TacitError
 from tacit.model.memory import Speaker
 from tacit.safety.authority import SPEAKER_KEY, Authority
 from tacit.session.answer_priority import pending_answer, wait_for_pending_answers
-
-if TYPE_CHECKING:
-    from tacit.app.engine import Engine
+from tacit.system.transport import listen_on_loopback
 
 T = TypeVar("T")
 SEND_S = 2.0
@@ -345,3 +356,113 @@ def _counted(app: ASGIApp, counters: Counters) -> ASGIApp:
         await app(scope, receive, stamped)
 
     return counted
+
+
+GRACE_S = 8
+TICK_S = 1.0
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn without its own signal handlers: the process has one way to stop."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def adopt(self, connection: socket.socket) -> None:
+        """Serve a connection that somebody else accepted."""
+        config, state = self.config, self.server_state
+        loop = asyncio.get_running_loop()
+
+        def protocol() -> asyncio.Protocol:
+            return config.http_protocol_class(config=config, server_state=state, app_state={}, _loop=loop)  # pyright: ignore[reportCallIssue]
+
+        await loop.connect_accepted_socket(protocol, sock=connection)
+
+
+class AsgiServer:
+    """Serves until `over` is set. `run` belongs to one thread, everything else to any."""
+
+    def __init__(self, parts: DaemonParts, *, facts: DaemonFacts, home: Home, over: Event) -> None:
+        parts.listen = self._listen
+        self._parts = parts
+        self._facts = facts
+        self._home = home
+        self._over = over
+        self._app = build_app(parts)
+        self._loop = asyncio.new_event_loop()
+        self._first = _server(self._app)
+        self._servers = [self._first]
+        self._serving: list[asyncio.Task[None]] = []
+
+    def run(self, waiting: Iterable[socket.socket], *, http_port: int | None) -> None:
+        """Serve, beginning with the connections that wait already."""
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve(waiting, http_port))
+
+    def adopt(self, connection: socket.socket) -> None:
+        """Have `connection` served; a loop that is over leaves it to nobody. Does not block."""
+        coming = self._first.adopt(connection)
+        try:
+            asyncio.run_coroutine_threadsafe(coming, self._loop)
+        except RuntimeError:
+            coming.close()
+            connection.close()
+
+    def leave(self) -> None:
+        """Answer what is being asked, and no more."""
+        for server in self._servers:
+            server.should_exit = True
+
+    async def _serve(self, waiting: Iterable[socket.socket], http_port: int | None) -> None:
+        self._begin(self._first)
+        for connection in waiting:
+            await self._first.adopt(connection)
+        if http_port is not None:
+            await self._listen(http_port)
+        while not self._over.is_set():
+            await asyncio.wait(self._serving, timeout=TICK_S)
+        self.leave()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+        if self._parts.mcp is not None:
+            await self._parts.mcp.close()
+
+    def _begin(self, server: _Server, *bound: socket.socket) -> None:
+        task = asyncio.get_running_loop().create_task(server.serve(sockets=[*bound]))
+        self._serving.append(task)
+
+    async def _listen(self, port: int) -> dict[str, object]:
+        """Listen on a loopback port as well, once; return its number and the token."""
+        if not self._facts.http_port:
+            try:
+                bound = listen_on_loopback(port, backlog=64)
+            except OSError as error:
+                raise DaemonError(
+                    f"The port 127.0.0.1:{port} cannot be used: {error.strerror or error}.",
+                    hint="Set daemon.http_port to another one, or to 0.",
+                ) from error
+            bound.setblocking(False)
+            server = _server(guarded(self._app, self._facts.token, self._parts.page, Authority(self._home)))
+            self._servers.append(server)
+            self._begin(server, bound)
+            self._facts = replace(self._facts, http_port=int(bound.getsockname()[1]))
+            write_facts(self._home, self._facts)
+        return {"port": self._facts.http_port, "token": self._facts.token}
+
+
+def _server(app: ASGIApp) -> _Server:
+    config = uvicorn.Config(
+        app,
+        http=LimitedHttpProtocol,
+        loop="asyncio",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=GRACE_S,
+        timeout_keep_alive=30,
+    )
+    config.load()  # else a connection could come before the server has loaded it
+    return _Server(config)

@@ -139,7 +139,7 @@ def _parts(value: object) -> Sequence[object]:
 
 def _result_from(value: object) -> InjectionResult:
     from tacit.app.queries.injection import InjectionResult  # noqa: PLC0415 - as above
-    from tacit.model.sections import DivergenceAlert  # noqa: PLC0415
+    from tacit.model.pack import DivergenceAlert  # noqa: PLC0415
 
     fields = dict(cast("dict[str, Any]", value))
     fields["divergence_alerts"] = tuple(DivergenceAlert(**alert) for alert in fields["divergence_alerts"])

@@ -8,8 +8,8 @@ from tacit.model.memory import Entity, Memory
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
 from tacit.model.signal import ToolCall
-from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason
+from tacit.model.trigger import Situation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tacit.model.pack import Surface
-from tacit.model.situation import Situation
+from tacit.model.trigger import Situation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

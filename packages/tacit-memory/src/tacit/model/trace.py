@@ -8,7 +8,7 @@ from typing import Literal
 
 from tacit.model.note import Note
 from tacit.model.pack import Surface
-from tacit.model.situation import Situation
+from tacit.model.trigger import Situation
 
 STAGES: tuple[str, ...] = (
     "signal", "query", "retrieve", "fuse", "score", "guard", "dedupe", "budget", "render", "deliver",

@@ -1,4 +1,7 @@
-"""Conditions under which a memory applies: action classes, objects, patterns, commands, or always. Shared by both pipelines."""
+"""Conditions under which a memory applies: action classes, objects, patterns, commands, or always. Shared by both pipelines.
+
+The situation read from a signal: probabilities over the action classes that come next, with objects.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tacit.errors import InvalidInput
+from tacit.model.note import Note
 
 ACTION_PARENTS: dict[str, str] = {
     "implement_feature": "feature", "edit_code": "feature", "fix_bug": "fix", "refactor": "refactor",
@@ -96,3 +100,33 @@ class Trigger:
     def places_only(self) -> bool:
         """Whether it names where or with what, but no action: it may apply to any action there."""
         return not self.always and not self.actions and not self.empty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What the agent is about to do, as read from a signal.
+
+    Attributes:
+        actions: (action class, probability 0-1), most probable first; probabilities need not sum to one
+            because one step can be several actions.
+        objects: lower-case words or paths the work touches.
+        paths: files the work touches, relative to the project root where known.
+        languages: languages of those files or named in the words.
+        commands: commands about to run, or just named.
+        accepted: the user accepted a proposal of the agent's last message.
+        nothing_coming: no action follows (greeting, thanks, an empty prompt).
+        notes: the reasons of the reading.
+    """
+
+    actions: tuple[tuple[str, float], ...] = ()
+    objects: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    accepted: bool = False
+    nothing_coming: bool = False
+    notes: tuple[Note, ...] = ()
+
+    def probability(self, action: str) -> float:
+        """Probability of `action`; 0 when it is not listed."""
+        return next((p for name, p in self.actions if name == action), 0.0)

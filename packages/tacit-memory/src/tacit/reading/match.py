@@ -39,8 +39,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tacit.fitted import Artifact, Origin, load_fitted
-from tacit.model.situation import Situation
-from tacit.model.trigger import Trigger
+from tacit.model.trigger import Situation, Trigger
 from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.moment_places import glob_pattern
 from tacit.text.lazy_regex import lazy_regex

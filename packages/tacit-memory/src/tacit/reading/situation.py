@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tacit.model.note import Note, NoteCause
 from tacit.model.signal import ToolCall
-from tacit.model.situation import Situation
+from tacit.model.trigger import Situation
 from tacit.reading.commands import Touch, command_actions, file_actions, split_commands
 from tacit.reading.errors import looks_like_error
 from tacit.reading.languages import languages_in, languages_of

@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 
 from tacit.model.kinds import BUILTIN_KINDS, Kind, KindRegistry
-from tacit.model.situation import Situation
-from tacit.model.trigger import Trigger
+from tacit.model.trigger import Situation, Trigger
 from tacit.reading.commands import command_actions, file_actions, split_commands
 from tacit.reading.languages import languages_in
 from tacit.reading.match import Match, Matcher

@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 from tacit.errors import ProviderError
 from tacit.fitted import Artifact, load_fitted
 from tacit.fitted.matrices import Matrix, MatrixValues, WeightMatrices
-from tacit.model.situation import Situation
-from tacit.model.trigger import Trigger
+from tacit.model.trigger import Situation, Trigger
 from tacit.ports.models import Embedder
 from tacit.reading.memory_vectors import unread_language
 from tacit.reading.terms import find_paths, prose_of

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from tacit.model.evidence import PINNED, Candidate
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
-from tacit.model.pack import Pack, PackItem, Surface
+from tacit.model.pack import Pack, PackItem, Sections, Surface
 from tacit.model.query import Query
-from tacit.model.sections import Sections
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
 from tacit.recall.stage import Outcome, RecallState

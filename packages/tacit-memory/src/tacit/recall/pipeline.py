@@ -17,8 +17,8 @@ from tacit.config.settings import RecallSettings
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.model.situation import Situation
 from tacit.model.trace import Trace
+from tacit.model.trigger import Situation
 from tacit.ports.models import TokenCounter
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.match import shipped_match

@@ -28,9 +28,8 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.model.situation import Situation
 from tacit.model.trace import NotAsked, SilenceCause, SilenceReason
-from tacit.model.trigger import ACTION_PARENTS
+from tacit.model.trigger import ACTION_PARENTS, Situation
 from tacit.reading.errors import error_signature
 from tacit.reading.moment import acts_of_tool
 from tacit.reading.moment_calls import acts_asked, acts_proposed, keys_of_acts, keys_of_call, read_call_facts

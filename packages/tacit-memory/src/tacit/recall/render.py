@@ -12,8 +12,7 @@ from tacit.model.evidence import NEAR, Candidate, Freshness
 from tacit.model.ids import SHORT_ID
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory, TrustTier, day
-from tacit.model.pack import Block, Index, IndexLine, Pack, PackItem, Surface
-from tacit.model.sections import NO_SECTIONS
+from tacit.model.pack import NO_SECTIONS, Block, Index, IndexLine, Pack, PackItem, Surface
 from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, SilenceReason, Trace, TracedCandidate
 from tacit.reading.headline import headline_of
 from tacit.recall.stage import (

@@ -3,6 +3,18 @@
 In: a text. Out: where such values stand. The words of the sentence say what may stand in it (`credential_words`), the look of a value says
 what it may be. Neither is enough alone: digits beside "PIN", random characters beside "token", letters with digits beside "password"
 or "log in". Never takes plain words.
+
+Secrets that stand behind a name: assignments, arguments of functions, options of programs, elements.
+
+In: a text. Out: where the values are. Whatever the notation (`DB_PASS=x`, `"pw": "x"`, `define('DB_PASSWORD', 'x')`, `--password x`,
+`<parol>x</parol>`, `-Dsonar.login=x`), a name whose parts say secret makes a secret of any literal behind it, however plain. References
+(`$X`, `process.env.X`, `user_password`), placeholders and names of types are no literals. Never reads sentences.
+
+Passwords of plain words: where the words around leave only the password itself to stand.
+
+In: a text. Out: where they are. A plain word is taken only where a construction names a password and then states it: "das Passwort
+lautet x", "la contraseña es literalmente x", "garde x comme mot de passe", the rest of a sentence behind the name of a passphrase,
+the answer to a security question. What follows must end a clause there, and ordinary words of the trade stay.
 """
 
 from __future__ import annotations
@@ -12,19 +24,26 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from tacit.safety.assignments import reads_as_code
 from tacit.safety.credential_words import (
+    ANSWER,
+    AS,
     CODE,
+    COPULA,
     HASH,
     KEY,
     KEYWORDS,
     LETTER,
     LOCK,
     LOGIN,
+    NAME_KEYWORDS,
+    NAMELY,
     NO_CODE,
     OPEN,
     PASSWORD,
     PERSON,
+    PHRASE,
+    QUESTION,
+    SET,
     SYSTEM,
     TYPE,
 )
@@ -32,12 +51,174 @@ from tacit.safety.secret_shapes import (
     ORDINARY,
     REFERENCE,
     TECHNICAL,
+    UUID,
     Finder,
     entropy,
     is_ordinary,
     is_placeholder,
 )
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.stop_words import FUNCTION_WORDS
+
+_Promise = Literal["password", "token", "random", "nothing"]
+"""What a name promises: any literal, a literal that is no plain word, a long random value."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PASSWORDS = _words(
+    "password passwd passphrase passcode passwort kennwort geheim contrasen contraseñ senha motdepasse motpasse secret segredo парол parol секрет"
+    " wachtwoord haslo hasło lösenord losenord salasana jelszo 密码 密碼 口令 パスワード 비밀번호 requirepass"
+)
+"""A name that holds one of them, in any casing and however joined, is the name of a password."""
+_PASSWORD_PARTS = _words(
+    "pass pwd pw passw pswd psw mdp psk puk cred creds credential credentials clave heslo mima kouling miyao himitsu anshou bimil amho storepass"
+    " keypass pgpassword"
+)
+_TOKEN_PARTS = _words(
+    "token authtoken tokens jeton otp totp apikey seckey sk dsn токен klyuch 令牌 密钥 トークン 토큰"
+)
+_KEY_PARTS = _words("key chave cle clef schluessel schlüssel llave ключ キー 키")
+_KEY_KINDS = _words(
+    "api access private encryption encrypt signing sign signature master license licence app application client auth admin webhook storage ssh gpg"
+    " session jwt hmac shared crypto cipher aes account service deploy push bot"
+)
+"""A key with one of them beside it opens something; a key alone may be that of a table."""
+_RANDOM_PARTS = _words(
+    "login auth cookie sid sess session sessionid jsessionid phpsessid webhook hook signature"
+)
+_NO_VALUE = _words(
+    "file files path paths dir directory folder url uri link name names id ids ref arn length len size min max policy policies hash hashes hashed field"
+    " fields type types kind count counts limit limits env environment var variable format regex pattern expiry expires expired expiration expire ttl"
+    " timeout age lifetime reset hint hints label labels placeholder required enabled disabled column col status state strength rule rules change changed"
+    " changes manager provider providers usage usages budget prompt prompts endpoint error errors message messages msg validator validation input inputs"
+    " output algorithm algo alg text title description header headers prefix suffix used uses total cost price per rate window location source index"
+    " position page class version date time created updated at by is has attempts form screen view modal dialog icon button visible hide show toggle"
+    " check checks store stores storage method mode func function fn test tests handler service helper util utils module estimate estimated remaining"
+    " left in out cache cached read write creation generator scope scopes mount engine selector"
+)
+"""As the last part of a name: it names something about a secret, not the secret."""
+
+_OF_THE_TRADE = frozenset(word for word in ORDINARY | _NO_VALUE if len(word) > 2) | _words(
+    "password passwd pass pwd secret token key cred credential credentials auth hashed plain raw encrypted db id ui"
+)
+"""Words of names in code. Words of two letters are left out: they are words of other languages as well."""
+
+_SIGN = r"[^\S\n]{0,3}(?P<sign>===?|!==?|=>|:=|[:=\uff1a\uff1d]|,(?=[^\S\n]{0,3}[\"'`]))(?P<gap>[^\S\n]{0,3})"
+_ASSIGNED = lazy_regex(
+    rf"(?<![\w$@/\\:])(?:--?)?(?P<name>[^\W\d_][\w.-]{{1,80}}+|_[\w.-]{{1,80}}+)\\{{0,3}}[\"'`]?\]?{_SIGN}"
+)
+_OPTION = lazy_regex(r"(?<![\w-])--?(?P<name>[A-Za-z][\w.-]{1,60}+)[ \t]{1,3}(?![=:-])")
+_DIRECTIVE = lazy_regex(r"(?<![\w.-])(?P<name>requirepass|masterauth|(?:add-)?authtoken)[ \t]{1,3}(?![=:])")
+_ELEMENT = lazy_regex(
+    r"<(?P<name>[^\W\d_][\w.:-]{1,60}+)>[^\S\n]{0,3}(?P<secret>[^<>\s$]{3,200})[^\S\n]{0,3}</(?P=name)>"
+)
+_QUOTED = lazy_regex(r"[@$bBrRfFuUL]?\\{0,3}(?P<quote>[\"'`])(?P<secret>[^\"'`\\\s]{3,200})\\{0,3}(?P=quote)")
+_BARE = lazy_regex(
+    r"(?P<secret>[^\s\"'`,;<>(){}\[\]|\\\u3001\u3002\uff0c\uff1b\uff08\uff09\u300c\u300d\u201c\u201d\u00ab\u00bb]{3,200}+)(?![(\[{<\"'`])"
+)
+_CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BETWEEN = lazy_regex(r"[\W\d_]+")
+_PLAIN_NAME = lazy_regex(r"^[A-Za-z]+(?:[._-][A-Za-z]+)*\d?$")
+_INFLECTED = lazy_regex(r"^[a-z]{3,}(?:ed|tion|ment|able|ness)$")
+"""English words such as `deleted`."""
+_LONG_RANDOM = lazy_regex(r"^(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+_=-]{20,400}$")
+
+
+def parts_of(name: str) -> list[str]:
+    """The words of an identifier in lower case: `AwsSecret_key2` is aws, secret, key."""
+    return [part for part in _BETWEEN.split(_CAMEL.sub("_", name).lower()) if part]
+
+
+def promise_of(name: str) -> _Promise:
+    """What stands behind a name of an identifier."""
+    parts = parts_of(name)
+    if not parts or (
+        len(parts) > 1 and (parts[-1] in _NO_VALUE or parts[0] in ("is", "has", "max", "min", "no"))
+    ):
+        return "nothing"
+    joined = "".join(parts)
+    if any(word in joined for word in _PASSWORDS) or not _PASSWORD_PARTS.isdisjoint(parts):
+        return "password"
+    if not _TOKEN_PARTS.isdisjoint(parts) or not (
+        _KEY_PARTS.isdisjoint(parts) or _KEY_KINDS.isdisjoint(parts)
+    ):
+        return "token"
+    return "nothing" if _RANDOM_PARTS.isdisjoint(parts) else "random"
+
+
+def reads_as_code(value: str) -> bool:
+    """Whether a value is a name in code: made of letters, and one of its words is of the trade."""
+    if not _PLAIN_NAME.match(value):
+        return False
+    parts = parts_of(value)
+    trade = any(part in _OF_THE_TRADE or _INFLECTED.match(part) for part in parts)
+    return trade or (len(parts) == 1 and promise_of(value) != "nothing")
+
+
+def _is_literal(value: str, promise: _Promise, *, quoted: bool, shell: bool, ends: bool = False) -> bool:
+    """Judge a value; `ends` = the line ends behind it, and an identifier of several words stands before it; `shell` = the name and the sign are those of a shell, where whatever is no reference is literal."""
+    if (
+        is_placeholder(value)
+        or value[0] in "$<%@&*+#/~.-\\"
+        or any(mark in value for mark in ("${", "$(", "{{", "://"))
+    ):
+        return False
+    bare = value.strip("\"'`\\.,;:!?*")
+    if len(bare) < 4 or is_ordinary(bare) or reads_as_code(bare):
+        return False
+    if promise == "random":
+        return bool(_LONG_RANDOM.match(bare)) and not UUID.match(bare) and entropy(bare) > 3.0
+    if bare.isdigit():
+        return promise == "password" and (quoted or shell) and len(set(bare)) > 1
+    if REFERENCE.match(bare):
+        return False
+    if not bare.replace("_", "").replace("-", "").isalpha():
+        return promise == "password" or quoted or shell or any(ch.isdigit() for ch in bare)
+    if bare.isalpha():
+        return promise == "password" and (quoted or shell or ends)
+    return promise == "password" or bare.islower()
+
+
+def _ends_line(text: str, end: int) -> bool:
+    return end == len(text) or text[end] == "\n"
+
+
+def find_assigned(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the values behind secret names are."""
+    for place in (_ASSIGNED, _OPTION, _DIRECTIVE):
+        for match in place.finditer(text):
+            promise = promise_of(match["name"])
+            if promise == "nothing" or match["name"] == "PASS":  # `--- PASS: TestLogin`
+                continue
+            value = _QUOTED.match(text, match.end()) or _BARE.match(text, match.end())
+            if value is None:
+                continue
+            shell = place is not _ASSIGNED or (
+                match["sign"] == "=" and not match["gap"] and not match["name"].islower()
+            )
+            if _is_literal(
+                value["secret"],
+                promise,
+                quoted=value.re is _QUOTED,
+                shell=shell,
+                ends=_ends_line(text, value.end()) and len(parts_of(match["name"])) > 1,
+            ):
+                yield value.span("secret")
+    for match in _ELEMENT.finditer(text):
+        promise = promise_of(match["name"])
+        if promise != "nothing" and _is_literal(match["secret"], promise, quoted=True, shell=False):
+            yield match.span("secret")
+
+
+ASSIGNMENTS = Finder(
+    kind="secret_assignment",
+    keywords=tuple(sorted({*_PASSWORDS, *_PASSWORD_PARTS, *_TOKEN_PARTS, *_KEY_PARTS, *_RANDOM_PARTS})),
+    find=find_assigned,
+)
+
 
 Look = Literal["random", "groups", "signs", "mixed", "joined", "none"]
 """`9f3c1a7e5b2d4860`, `KQ7M-99TR-ZP3D`, `Zx!vogel`, `Perro1234`, `mariposa_azul`, anything else."""
@@ -339,3 +520,113 @@ def find_credentials(text: str) -> Iterator[tuple[int, int]]:
 
 
 CREDENTIALS = Finder(kind="spoken_secret", keywords=KEYWORDS, find=find_credentials)
+
+
+_QUOTE = "[\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d\u300e\u300f]"
+_WORD = rf"[{LETTER}][{LETTER}_.@!#$%&*+~-]{{2,40}}"
+_CLAUSE_END = rf"(?=[ \u00a0]?{_QUOTE}|[.,;:!?\u2026)]*(?:\s*$|[\n])|[.,;!?)](?:\s|$)|\s(?:geändert|gesetzt|umgestellt)\b|[^{LETTER}_\x00-\x7f])"
+_HARMLESS_TEXT = (
+    "nicht kein keine falsch richtig korrekt leer abgelaufen sicher unsicher schwach stark lang kurz gesetzt geändert vergessen bekannt unbekannt gleich optional pas plus jamais"
+    " faux correct vide expiré faible fort long court obligatoire requis perdu connu trop bon mauvaise bonne incorrect incorrecte invalide valide même identique"
+    " incorrecta correcta vacía débil fuerte larga corta obligatoria válida inválida igual misma mismo otro otra necesaria incorreta correta vazia fraca forte longa curta"
+    " obrigatória inválido válido mesma mesmo outra outro branco branca nova novo nueva nuevo neues neue new old wrong right empty missing weak strong long short needed unknown known"
+    " null none valid invalid expired same different secret hidden visible plain plaintext clear safe compromised public something anything nothing always never"
+    " pflicht zwingend geheim ungültig gültig unzulässig seguro segura insegura secure insecure unique única único unico temporal temporária temporaire provisoire temporär generic simple complex compleja complexa complexe sensible sensível sensitive personal pessoal privada private pública publique default padrão predeterminada numérica alphanumeric numeric important importante wichtig notwendig nötig erforderlich nécessaire necessária imposible impossible encriptada cifrada hasheada chiffré criptografada verschlüsselt gehasht rotado compartida partagé alone enough ours yours mine theirs set"
+    " администратора пользователя правильно обязателен обязательный нужный известен одинаков временный уникальный сложный легкий лёгкий неверен верен пуст слаб стар важен секретный"
+    " неверный верный пустой слабый старый новый неправильный правильный прежним другой такой простой одинаковый тот этот нужен"
+    " the and but that this what how who der die das den dem ein eine einen le la les un une des el los las una uno o a os as um uma que qui quoi mon ton son mi tu su meu seu"
+    " here there now again today broken stored saved read zu trop muy demasiado muito слишком sent logged used easy trivial email mail phone login username name user admin root vault keychain env"
+)
+_HARMLESS = frozenset(_HARMLESS_TEXT.split())
+"""Plain words behind a name of a password that say something about it."""
+_STATED = lazy_regex(
+    rf"[^\n.!?\u3002]{{0,60}}?(?:[\s,(]{{0,3}}(?:{NAMELY.pattern}))\s{{0,3}}{_QUOTE}?(?P<secret>{_WORD}){_CLAUSE_END}",
+    re.IGNORECASE,
+)
+"""Behind the name of a password: `der Datenbank lautet x`."""
+_GENITIVE = ("worts", "wortes", "words")
+"""What follows is said of something else: `the reset of the passwords is done`."""
+_OF = r"(?: (?:for|of|to|on|de|del|do|da|du|de la|des|vom|von|der|für|zum|от|для|к|на) [^\n.,:;!?]{1,30}?)?"
+_EQUALS = lazy_regex(rf"{_OF} (?:{COPULA.pattern}) {_QUOTE}?(?P<secret>{_WORD}){_CLAUSE_END}", re.IGNORECASE)
+"""Behind it, with a word such as `is`: `a senha do banco é x`."""
+_BESIDE = lazy_regex(
+    rf"[^\S\n]{{0,2}}[:\uff0c\u3001]?[^\S\n]{{0,2}}(?:(?:a|auf|to|en|à|por|pra|на) )?{_QUOTE}?(?P<secret>[\u0410-\u042f][\u0430-\u044f\u0451]{{3,20}}|[{LETTER}]{{2,20}}(?:[_-][{LETTER}]{{1,20}}){{1,5}}){_QUOTE}?(?![{LETTER}_(\[=-])"
+)
+"""Directly behind it, joined words: `la clave Tamales_de_rajas`."""
+_QUOTED_PHRASE = lazy_regex(
+    rf"[^\S\n]{{0,2}}(?:{NAMELY.pattern}|ist|is|est|es|é|是|为)?[^\S\n]{{0,2}}:?[^\S\n]{{0,2}}[\u201c\u201e\u00ab\u300c\u300e]\s?"
+    r"(?P<secret>[^\n\"\u201c\u201d\u00ab\u00bb\u300c\u300d\u300e\u300f]{4,80}?)\s?[\u201d\u201c\u00bb\u300d\u300f]",
+    re.IGNORECASE,
+)
+"""Behind it, between typographic quotes."""
+_CHOSEN = lazy_regex(
+    rf"(?:{SET.pattern})\s{{1,3}}{_QUOTE}?(?P<secret>{_WORD}){_QUOTE}?\s{{0,3}}(?:{AS.pattern})\s{{0,3}}(?:[{LETTER}'\u2019]{{1,8}}\s){{0,2}}$",
+    re.IGNORECASE,
+)
+"""Before it: `garde toto comme mot de passe`."""
+_PHRASE = lazy_regex(
+    rf"[^\n.!?\u3002]{{0,60}}?(?:[\s,](?:is|ist|lautet|est|es|é|это)\s|\s?[:\u2014\uff1a]\s?|は|은 |는 |是)\s{{0,2}}{_QUOTE}?"
+    rf"(?P<secret>[{LETTER}'\u2019-]{{2,24}}(?:[ ,]{{1,2}}[{LETTER}'\u2019-]{{1,24}}){{2,23}}){_CLAUSE_END}",
+    re.IGNORECASE,
+)
+"""What follows the name of a passphrase, up to the end of the sentence."""
+_ANSWERED = lazy_regex(
+    rf"[^\n!?\u3002]{{0,60}}?(?:[\s,;]{{0,2}}(?:{ANSWER.pattern}))\s{{0,2}}{_QUOTE}?"
+    rf"(?P<secret>[{LETTER}\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af][{LETTER}\u3040-\u3067\u3069-\u30ff\u3400-\u9fff\uac00-\ud7af-]{{2,24}}"
+    rf"(?: [A-Z][{LETTER}]{{2,20}})?){_CLAUSE_END}",
+    re.IGNORECASE,
+)
+"""What follows the name of a code word, such as the answer to a security question."""
+_BEFORE = 90
+"""How many characters before the name of a password are searched."""
+
+
+def _is_plain_secret(value: str) -> bool:
+    """Whether a word behind such a construction is a password rather than a word about it."""
+    bare = value.strip("\"'`.,:;!?*()")
+    lower = bare.lower()
+    return not (
+        len(bare) < 4
+        or lower in _HARMLESS
+        or lower in ORDINARY
+        or (bare.islower() and is_ordinary(bare))
+        or is_placeholder(bare)
+        or REFERENCE.match(bare)
+        or PASSWORD.fullmatch(lower)
+    )
+
+
+def _are_plain(phrase: str) -> bool:
+    """Whether several words say nothing about the passphrase, as `required, at most 64 characters` does."""
+    words = [word.strip(",").lower() for word in phrase.split()]
+    english = sum(word in FUNCTION_WORDS for word in words)
+    return english == 0 and not (len(words[0]) > 2 and (words[0] in _HARMLESS or is_ordinary(words[0])))
+
+
+def find_complements(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where passwords of plain words are stated."""
+    for names, places in ((PASSWORD, (_STATED, _EQUALS, _BESIDE)), (QUESTION, (_ANSWERED,))):
+        for name in names.finditer(text):
+            for place in places:
+                match = place.match(text, name.end())
+                if match is None or (place is _EQUALS and name[0].lower().endswith(_GENITIVE)):
+                    continue
+                value = match["secret"].rstrip(".,;:!?-")
+                title = value.isalpha() and place is _BESIDE and not name[0].islower()
+                if _is_plain_secret(value) and not reads_as_code(value) and not title:
+                    yield match.start("secret"), match.start("secret") + len(value)
+    for name in PASSWORD.finditer(text):
+        start = max(0, name.start() - _BEFORE)
+        chosen = _CHOSEN.search(text[start : name.start()])
+        if chosen and _is_plain_secret(chosen["secret"]):
+            yield start + chosen.start("secret"), start + chosen.end("secret")
+    for names, places in ((PHRASE, (_PHRASE, _QUOTED_PHRASE)), (PASSWORD, (_QUOTED_PHRASE,))):
+        for name in names.finditer(text):
+            for match in filter(None, (place.match(text, name.end()) for place in places)):
+                several = len(match["secret"].split()) > 2
+                stands = _are_plain(match["secret"]) if several else _is_plain_secret(match["secret"])
+                if stands and not PASSWORD.search(match["secret"]):
+                    yield match.span("secret")
+
+
+COMPLEMENTS = Finder(kind="spoken_secret", keywords=NAME_KEYWORDS, find=find_complements)

@@ -22,11 +22,8 @@ import numpy.typing as npt
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
 from tacit.model.scope import Scope
-from tacit.safety.assignments import ASSIGNMENTS
-from tacit.safety.complements import COMPLEMENTS
-from tacit.safety.credentials import CREDENTIALS
-from tacit.safety.issuer_shapes import ISSUER_SHAPES
-from tacit.safety.secret_shapes import SHAPES, Finder, Shape
+from tacit.safety.credentials import ASSIGNMENTS, COMPLEMENTS, CREDENTIALS
+from tacit.safety.secret_shapes import ISSUER_SHAPES, SHAPES, Finder, Shape
 from tacit.safety.value_shapes import SPLIT_SHAPES, VALUE_SHAPES
 from tacit.text.lazy_regex import lazy_regex
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.safety.language_shapes import WORDS, Words
+from tacit.safety.credential_words import WORDS, Words
 from tacit.safety.secret_shapes import (
     REFERENCE,
     TECHNICAL,

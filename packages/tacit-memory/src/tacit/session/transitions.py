@@ -18,7 +18,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.model.situation import Situation
+from tacit.model.trigger import Situation
 from tacit.session import ledger
 from tacit.session.projects import is_user_folder
 

@@ -3,6 +3,11 @@
 On POSIX, owner and mode make a file private. Windows has neither: a folder that Python creates with mode 0700 gets an access
 control list with the user and the administrators (CPython 3.11.10, 3.12.4 and newer), and files in it inherit the list. So the
 checks of owner and mode always return True there.
+
+Locks between processes. In: the handle of an open file. Out: whether the lock was taken. Closing the handle releases the lock.
+
+POSIX: `flock`, which a child process inherits with the handle. Windows: a lock on one byte far after the file's content, so that others can
+still read the content; child processes do not inherit it. The hook client takes the same locks.
 """
 
 from __future__ import annotations
@@ -128,3 +133,28 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+LOCKED_BYTE = 1 << 30
+"""The position of the locked byte on Windows."""
+
+
+def take_lock(handle: int) -> bool:
+    """Take the lock of an open file. Return False if another process has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt  # noqa: PLC0415 - exists there alone
+
+            at = os.lseek(handle, 0, os.SEEK_CUR)
+            os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(handle, at, os.SEEK_SET)
+        else:
+            import fcntl  # noqa: PLC0415 - exists there alone
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,24 +1,209 @@
 """One round of upkeep over a store: decay in every scope, orphaned relations, old records, and counts of the contents.
 
 In: a store, kinds, settings, the time. Out: counts. A second round at the same time changes nothing more.
+
+Decay, consolidation and limits: what may go of what nobody stated. In: memories, kinds, the time. Out: changes. Pure.
+
+Never touched: what the user stated or confirmed, what is pinned, standing rules. What goes is retired, so that its history stays and
+it can be brought back. The changes for a store that was just tended are none.
+
+Decay: a memory of a kind with a half-life is worth
+
+    fresh = 2 ** -(age / (half_life * (1 + ln(1 + uses + repeats))))
+
+with age in days since it was last stated, `uses` how often an injection of it was used and `repeats` how often it was stated again
+(source: our own choice; the form is that of the space `recent`, lengthened by use as spaced repetition does). Below `2 ** -fade` it is
+retired. Consolidation: of several memories of one scope and kind that say the same words, the one vouched for best (then the oldest,
+then the first id) takes over what the others know. Limit: of more than `most` unstated memories of a scope the least worth go,
+by importance, then use, then age, then id.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tacit.config.settings import RetentionSettings
-from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory, Sensitivity
+from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.changes import Change, Merge, Retire
+from tacit.model.kinds import DIGEST, KindRegistry
+from tacit.model.memory import Memory, Relation, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
 from tacit.ports.store import MemoryFilter, MemoryStore, Store
+from tacit.safety.trust import most_sensitive
 from tacit.state.registry import forget_session
-from tacit.upkeep.decay import DecayCounts, is_stated, orphans, plan_decay
 
 DAY_MS = 86_400_000
+MAX_EVIDENCE = 8
+_HISTORY = frozenset({"updates", "contradicts"})
+"""Relations that tell what became of a memory; they are needed to take it back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecayCounts:
+    """The changes that upkeep made to memories."""
+
+    faded: int = 0
+    consolidated: int = 0
+    over: int = 0
+    relations: int = 0
+
+    def __add__(self, other: DecayCounts) -> DecayCounts:
+        return DecayCounts(
+            faded=self.faded + other.faded,
+            consolidated=self.consolidated + other.consolidated,
+            over=self.over + other.over,
+            relations=self.relations + other.relations,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecayPlan:
+    """Changes of one scope, and what they are for."""
+
+    changes: tuple[Change, ...] = ()
+    tended: DecayCounts = field(default_factory=DecayCounts)
+
+
+def is_stated(memory: Memory, kinds: KindRegistry) -> bool:
+    """Whether only the user may delete `memory`."""
+    if memory.pinned or kinds.of_stored(memory.kind).standing:
+        return True
+    # Tacit writes digests in the user's name; nobody stated them.
+    return memory.provenance.tier >= TrustTier.TEAMMATE and memory.kind != DIGEST
+
+
+def freshness(memory: Memory, kinds: KindRegistry, *, now_ms: int) -> float:
+    """See the top; 1 for what has no half-life."""
+    half_life = kinds.of_stored(memory.kind).half_life_days
+    if half_life is None:
+        return 1.0
+    last_stated_ms = max(memory.updated_at_ms, memory.created_at_ms, memory.validity.valid_from_ms)
+    age = max(0, now_ms - last_stated_ms) / DAY_MS
+    return 2 ** -(age / (half_life * (1 + math.log1p(memory.use_count + memory.frequency - 1))))
+
+
+def plan_decay(
+    memories: Sequence[Memory], kinds: KindRegistry, *, now_ms: int, fade: float, most: int
+) -> DecayPlan:
+    """Return the changes of upkeep in one scope.
+
+    Args:
+        memories: the active memories of the scope, in any order.
+        kinds: the known kinds; a memory of a kind that is known no more is left alone but for consolidation.
+        now_ms: the time.
+        fade: half-lives after which an unused memory goes; 0 = never.
+        most: most unstated memories; 0 = no limit.
+    """
+    changes: list[Change] = []
+    remaining, merged = _consolidated(memories, kinds, now_ms=now_ms)
+    changes += merged
+    faded = [
+        memory
+        for memory in remaining
+        if fade > 0 and not is_stated(memory, kinds) and freshness(memory, kinds, now_ms=now_ms) < 2**-fade
+    ]
+    changes += [
+        Retire(memory_id=memory.id, at_ms=now_ms, reason=ChangeReason(cause=ChangeCause.FADED))
+        for memory in faded
+    ]
+    gone = {memory.id for memory in faded}
+    loose = [memory for memory in remaining if memory.id not in gone and not is_stated(memory, kinds)]
+    loose.sort(key=lambda memory: (-memory.importance, -memory.use_count, -memory.updated_at_ms, memory.id))
+    over = loose[most:] if most else []
+    changes += [
+        Retire(memory_id=memory.id, at_ms=now_ms, reason=ChangeReason(cause=ChangeCause.OVER_LIMIT))
+        for memory in over
+    ]
+    count = sum(isinstance(change, Retire) for change in merged)
+    return DecayPlan(
+        changes=tuple(changes), tended=DecayCounts(faded=len(faded), consolidated=count, over=len(over))
+    )
+
+
+def _consolidated(
+    memories: Sequence[Memory], kinds: KindRegistry, *, now_ms: int
+) -> tuple[list[Memory], list[Change]]:
+    """The memories that stay, and the changes that make one of those that say the same words."""
+    groups: dict[tuple[str, str, str, str], list[Memory]] = {}
+    for memory in memories:
+        alike = (memory.kind, words_of(memory.content), memory.error_signature, memory.branch_name)
+        groups.setdefault(alike, []).append(memory)
+    remaining: list[Memory] = []
+    changes: list[Change] = []
+    for group in groups.values():
+        best, *duplicates = sorted(
+            group,
+            key=lambda memory: (
+                not is_stated(memory, kinds),
+                -memory.provenance.tier.rank,
+                memory.created_at_ms,
+                memory.id,
+            ),
+        )
+        if duplicates:
+            best = _merged(best, duplicates)
+            changes.append(
+                Merge(
+                    memory=best,
+                    reason=ChangeReason(cause=ChangeCause.CONSOLIDATED, terms=(str(len(duplicates)),)),
+                )
+            )
+            changes += [
+                Retire(
+                    memory_id=memory.id,
+                    at_ms=now_ms,
+                    reason=ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(best.id,)),
+                )
+                for memory in duplicates
+            ]
+        remaining.append(best)
+    return remaining, changes
+
+
+def words_of(content: str) -> str:
+    """A statement without what never changes its sense: spaces, the sentence's end, the case of its first letter."""
+    flat = " ".join(content.split()).rstrip(".! ")
+    return flat[:1].lower() + flat[1:]
+
+
+def _merged(best: Memory, duplicates: Sequence[Memory]) -> Memory:
+    spans = (span for memory in (best, *duplicates) for span in (*memory.evidence, memory.provenance.span))
+    evidence = tuple(dict.fromkeys(span for span in spans if span and span != best.provenance.span))
+    everyone = (best, *duplicates)
+    return replace(
+        best,
+        frequency=sum(memory.frequency for memory in everyone),
+        use_count=sum(memory.use_count for memory in everyone),
+        shown_count=sum(memory.shown_count for memory in everyone),
+        importance=max(memory.importance for memory in everyone),
+        confidence=max(memory.confidence for memory in everyone),
+        sensitivity=most_sensitive(*(memory.sensitivity for memory in everyone)),
+        updated_at_ms=max(memory.updated_at_ms for memory in everyone),
+        pinned=any(memory.pinned for memory in everyone),
+        evidence=evidence[-MAX_EVIDENCE:],
+        files=tuple(dict.fromkeys(path for memory in everyone for path in memory.files)),
+        trigger=best.trigger if not best.trigger.empty else duplicates[0].trigger,
+    )
+
+
+def orphans(relations: Iterable[Relation], memories: Mapping[str, Memory]) -> tuple[Relation, ...]:
+    """Relations of which an end is not there or is recalled no more, apart from those that tell history."""
+    live = ("active", "quarantined")
+
+    def alive(name: str) -> bool:
+        return name in memories and memories[name].status in live
+
+    return tuple(
+        relation
+        for relation in relations
+        if relation.type not in _HISTORY and not (alive(relation.source_id) and alive(relation.target_id))
+    )
+
+
 FADE_HALF_LIVES = 6.0
 """Half-lives of its kind after which a memory that nobody stated or used is deleted."""
 MOST_MEMORIES = 20_000

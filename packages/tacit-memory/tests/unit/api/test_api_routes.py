@@ -30,8 +30,8 @@ from tacit.model.memory import Memory, Sensitivity, Speaker
 from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter
 from tacit.model.session import SessionKey, SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import Drop, DropCause, DropReason, StageRecord, Trace
+from tacit.model.trigger import Situation
 from tacit.ports.store import StoreStats
 from tacit.verbs import requests as ask
 from user_voice import client_of, spoken_by

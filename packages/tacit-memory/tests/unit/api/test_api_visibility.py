@@ -13,8 +13,8 @@ from tacit.model.changes import Add, Contradict
 from tacit.model.memory import Memory, Relation, Sensitivity, Speaker, TrustTier
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
-from tacit.model.situation import Situation
 from tacit.model.trace import Drop, DropCause, DropReason, StageRecord, Trace, TracedCandidate
+from tacit.model.trigger import Situation
 from user_voice import client_of
 
 

@@ -20,7 +20,6 @@ from tacit.app.reasons import (
 )
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.note import Note, NoteCause
-from tacit.model.situation import Situation
 from tacit.model.trace import (
     Decider,
     Drop,
@@ -32,6 +31,7 @@ from tacit.model.trace import (
     StageRecord,
     Trace,
 )
+from tacit.model.trigger import Situation
 from tacit.state.captured import Outcome
 from tacit.state.counted import RequestRecord
 

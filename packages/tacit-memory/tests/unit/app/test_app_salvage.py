@@ -14,7 +14,7 @@ from tacit.config.home import Home
 from tacit.errors import StoreCorrupt
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.embedding import FakeEmbedder
 
 CLOCK = FakeClock(now_ms=1_780_000_000_000)
 SAID = "The invoice numbers are never reused."

@@ -28,7 +28,7 @@ from tacit.model.scope import UNIVERSAL, Scope
 from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges, TeamMembership
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import ExactCounter
 from tacit.safety.redact import Redactor
 from tacit.state.captured import TeamState

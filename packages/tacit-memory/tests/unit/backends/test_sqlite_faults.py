@@ -15,7 +15,7 @@ from filelock import FileLock
 from samples import memory_named
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store, restore, salvage
 from tacit.backends.sqlite import connection as connection_module
-from tacit.backends.sqlite.rescue import inode_of
+from tacit.backends.sqlite.backend import inode_of
 from tacit.config.home import Home
 from tacit.errors import (
     InvalidInput,

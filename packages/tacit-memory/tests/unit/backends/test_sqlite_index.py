@@ -16,10 +16,18 @@ from hypothesis import strategies as st
 
 from samples import memory_named
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store, restore
-from tacit.backends.sqlite.index.rows import FOREVER, Rows
-from tacit.backends.sqlite.index.sidecar import Sidecar, SidecarKey, read_sidecar, write_sidecar
-from tacit.backends.sqlite.index.vectors import SMALL_ROWS, SignBitVectors, sign_bits, widen
+from tacit.backends.sqlite.index_rows import FOREVER, Rows
 from tacit.backends.sqlite.search import BY_ERROR
+from tacit.backends.sqlite.vector_index import (
+    SMALL_ROWS,
+    Sidecar,
+    SidecarKey,
+    SignBitVectors,
+    read_sidecar,
+    sign_bits,
+    widen,
+    write_sidecar,
+)
 from tacit.config.home import Home
 from tacit.model.changes import Add, Change, Edit, Retire
 from tacit.model.memory import Validity

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.backends.sqlite.documents import ALWAYS
-from tacit.backends.sqlite.index.memories import MemoryRows
-from tacit.backends.sqlite.index.rows import FOREVER, Rows
-from tacit.backends.sqlite.index.vectors import AT_ONCE, ExactVectors, SignBitVectors
+from tacit.backends.sqlite.index_rows import FOREVER, Rows
+from tacit.backends.sqlite.memory_index import MemoryRows
+from tacit.backends.sqlite.vector_index import AT_ONCE, ExactVectors, SignBitVectors
 
 DIMENSIONS = 64
 WANT = 20

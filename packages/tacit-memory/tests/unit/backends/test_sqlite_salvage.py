@@ -17,8 +17,8 @@ import pytest
 import damage
 from samples import memory_named
 from tacit.backends.sqlite import open_sqlite_store, restore, salvage
-from tacit.backends.sqlite.rescue import inode_of
-from tacit.backends.sqlite.salvage.pages import log_is_damaged
+from tacit.backends.sqlite.backend import inode_of
+from tacit.backends.sqlite.salvaging import log_is_damaged
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.model.changes import Add, Edit, Removal
@@ -330,7 +330,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from tacit.backends.sqlite import open_sqlite_store, restore, salvage
-from tacit.backends.sqlite.rescue import inode_of
+from tacit.backends.sqlite.backend import inode_of
 from tacit.config.home import Home
 from tacit.providers.clock import SystemClock
 what, home, other = sys.argv[1], Home(Path(sys.argv[2])), Path(sys.argv[3])

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import memory_named as memory
+from tacit.backends.codec import clean_text
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store
-from tacit.backends.sqlite.index.terms import MAX_POSTINGS, MAX_TERMS, QueryTerms, Stemmer, any_word
+from tacit.backends.sqlite.memory_index import MAX_POSTINGS, MAX_TERMS, QueryTerms, Stemmer, any_word
 from tacit.backends.sqlite.search import TEXT_DEADLINE_MS
-from tacit.backends.text import clean_text
 from tacit.config.home import Home
 from tacit.model.changes import Add
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope

@@ -24,7 +24,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.embedding import FakeEmbedder
 from tacit.session.cache_meter import CacheShare, shares_of_hosts
 from tacit.session.ledger import expose_host_rules
 from tacit.state.registry import CACHE_DAYS_OF_HOSTS

@@ -23,7 +23,7 @@ from tacit.client.daemon_facts import (
 from tacit.config.home import Home
 from tacit.daemon.launcher import refresh_launcher, write_launcher
 from tacit.daemon.lifecycle import claim, write_facts
-from tacit.daemon.logs import start_log
+from tacit.daemon.process import start_log
 from tacit.daemon.spool import Spool
 from tacit.errors import (
     DaemonError,

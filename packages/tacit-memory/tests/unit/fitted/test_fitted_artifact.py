@@ -17,8 +17,7 @@ from tacit.config.levels import Levels
 from tacit.errors import InvalidInput
 from tacit.fitted import FOLDER, Artifact, Origin, decode_artifact, encode_artifact, load_fitted, values_of
 from tacit.fitted.matrices import MatrixValues
-from tacit.providers.embedding.minilm import IDENTITY
-from tacit.providers.embedding.static_tokens import TokenAxes
+from tacit.providers.embedding.minilm import IDENTITY, TokenAxes
 from tacit.reading.match import MatchValues
 from tacit.recall.pipelines.subagent import WeightValues
 from tacit.recall.score import ArmedWeights, GateValues, NeedValues, TransformValues

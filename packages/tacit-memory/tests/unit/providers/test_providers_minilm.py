@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import ProviderError
-from tacit.providers.embedding.minilm import FOLDER, IDENTITY, MAX_TOKENS, MiniLM
-from tacit.providers.embedding.numpy_forward import read_weights
+from tacit.providers.embedding.minilm import FOLDER, IDENTITY, MAX_TOKENS, MiniLM, read_weights
 
 MANIFEST = json.loads((FOLDER / "manifest.json").read_text("utf-8"))
 

@@ -11,9 +11,7 @@ import pytest
 
 from tacit.errors import ProviderError
 from tacit.fitted import FOLDER as FITTED
-from tacit.providers.embedding.minilm import FOLDER
-from tacit.providers.embedding.numpy_forward import read_weights
-from tacit.providers.embedding.static_tokens import StaticTokens, shipped_axes
+from tacit.providers.embedding.minilm import FOLDER, StaticTokens, read_weights, shipped_axes
 from tacit.providers.embedding.wordpiece import WordPiece, read_vocabulary
 
 SCRIPT = Path(__file__).parents[5] / "scripts" / "build_token_axes.py"

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from tacit.errors import InvalidInput
-from tacit.model.situation import Situation
-from tacit.model.trigger import Trigger
+from tacit.model.trigger import Situation, Trigger
 from tacit.reading.match import MatchModel, relative_strengths
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import Matcher, format_when, make_trigger, parse_when

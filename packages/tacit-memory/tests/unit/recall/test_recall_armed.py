@@ -19,9 +19,8 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.session import Armed, ArmedMemory, SessionKey, SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import Decider, DropCause, Trace
-from tacit.model.trigger import Trigger
+from tacit.model.trigger import Situation, Trigger
 from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder

@@ -15,8 +15,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
-from tacit.model.situation import Situation
-from tacit.model.trigger import Trigger
+from tacit.model.trigger import Situation, Trigger
 from tacit.recall.score import (
     EVIDENCE,
     FITTED_STORE_SIZE,

@@ -11,8 +11,7 @@ from tacit.backends.sqlite import SqliteStore
 from tacit.config.settings import RecallSettings
 from tacit.model.changes import Add
 from tacit.model.pack import Surface
-from tacit.model.situation import Situation
-from tacit.model.trigger import Trigger
+from tacit.model.trigger import Situation, Trigger
 from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder

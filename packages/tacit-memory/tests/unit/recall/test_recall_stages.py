@@ -23,8 +23,8 @@ from tacit.model.signal import (
     ToolFailed,
     ToolStarting,
 )
-from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, SilenceCause
+from tacit.model.trigger import Situation
 from tacit.presets import preset_of
 from tacit.recall.budget import Allowance, diversified, pack
 from tacit.recall.guard import admit, dedupe

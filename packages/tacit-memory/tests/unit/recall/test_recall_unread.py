@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.providers.embedding.cache import CachedEmbedder
-from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.embedding import CachedEmbedder, FakeEmbedder
 from tacit.providers.embedding.minilm import MiniLM
 from tacit.reading.memory_vectors import languages_read, unread_language
 from tacit.recall.score import expected_cosine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.config.settings import PrivacySettings
-from tacit.safety.assignments import promise_of
+from tacit.safety.credentials import promise_of
 from tacit.safety.redact import Redactor
 
 REDACTOR = Redactor(PrivacySettings())

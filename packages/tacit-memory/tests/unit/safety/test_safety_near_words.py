@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.config.settings import PrivacySettings
-from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.redact import SHORT, Redactor, pieces_near
-from tacit.safety.secret_shapes import SHAPES
+from tacit.safety.secret_shapes import ISSUER_SHAPES, SHAPES
 
 FILL = "x" * SHORT
 CUT = [shape for shape in (*ISSUER_SHAPES, *SHAPES) if shape.reach is not None]

@@ -9,9 +9,8 @@ import pytest
 
 from pattern_proof import ways_of
 from tacit.config.settings import PrivacySettings
-from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.redact import Redactor
-from tacit.safety.secret_shapes import SHAPES, Shape
+from tacit.safety.secret_shapes import ISSUER_SHAPES, SHAPES, Shape
 from tacit.safety.value_shapes import SPLIT_SHAPES, VALUE_SHAPES
 
 REDACTOR = Redactor(PrivacySettings())

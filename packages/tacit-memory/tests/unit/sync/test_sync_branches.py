@@ -9,7 +9,7 @@ from samples import memory
 from tacit.model.changes import Add, Edit
 from tacit.model.memory import LearnedOn
 from tacit.sync.keys import AccountKey
-from tacit.sync.merging import Head, merge_heads, state_digest
+from tacit.sync.replicating import Head, merge_heads, state_digest
 from unit.sync.devices import Device, Logs
 
 MARK = LearnedOn(name="topic", commit="a" * 40, replaces=("mem_b",))

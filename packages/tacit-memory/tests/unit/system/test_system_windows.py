@@ -21,7 +21,7 @@ from tacit.daemon.launcher import windows_program
 from tacit.errors import InvalidSetting
 from tacit.hosts.install.files import STAMP
 from tacit.system import files, processes
-from tacit.system.locks import take_lock
+from tacit.system.files import take_lock
 from tacit.system.transport import TcpTransport, UnixTransport
 from user_voice import user_token
 

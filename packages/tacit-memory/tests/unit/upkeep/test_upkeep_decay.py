@@ -19,15 +19,16 @@ from tacit.model.memory import LearnedOn, Provenance, Relation, Sensitivity, Tru
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
-from tacit.upkeep.decay import (
+from tacit.upkeep.rounds import (
     DecayCounts,
     freshness,
     is_stated,
     orphans,
     plan_decay,
+    run_upkeep_round,
+    statistics,
     words_of,
 )
-from tacit.upkeep.rounds import run_upkeep_round, statistics
 
 KINDS = KindRegistry()
 DAY = 86_400_000

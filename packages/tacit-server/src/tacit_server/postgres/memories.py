@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tacit.backends.changes import MemoryWrite, new_change_id, plan_changes
-from tacit.backends.codec import decode, encode, scope_named
-from tacit.backends.text import clean_text
+from tacit.backends.codec import clean_text, decode, encode, scope_named
 from tacit.errors import NotFound
 from tacit.model.changes import Change
 from tacit.model.evidence import Hit

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from tacit.backends.text import clean_text
+from tacit.backends.codec import clean_text
 
 Row = tuple[Any, ...]
 Observe = Callable[[str], None]

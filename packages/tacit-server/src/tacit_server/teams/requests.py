@@ -43,7 +43,7 @@ from tacit.recall.retrieve import rrf_equal
 from tacit.safety.danger import danger_from_others
 from tacit.session.projects import project_id
 from tacit.statements.same import canonical_text, same_statement
-from tacit.sync.merging import own_memory_id
+from tacit.sync.replicating import own_memory_id
 from tacit_server.logs import Principal
 from tacit_server.postgres.feed import Cursor, FeedEntry, changes_after, is_known
 from tacit_server.postgres.memories import QueryVector, TeamMemories, stored_memories

@@ -21,11 +21,11 @@ from tacit.model.scope import Scope
 from tacit.state.counted import Totals
 from tacit.state.registry import COPIES, PENDING, TOTALS
 from tacit.upkeep.backups import Outcome, make_backup
-from tacit.upkeep.decay import DecayCounts
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import Rescan, note_copy, replaced_databases, rescan
 from tacit.upkeep.rounds import (
     DAY_MS,
+    DecayCounts,
     RetentionCounts,
     Statistics,
     apply_retention,

@@ -13,8 +13,7 @@ from typing import Protocol
 
 from tacit.app.values import Delivery
 from tacit.config.settings import Settings
-from tacit.model.pack import PackItem, Surface
-from tacit.model.sections import DivergenceAlert
+from tacit.model.pack import DivergenceAlert, PackItem, Surface
 from tacit.model.session import SessionKey
 from tacit.model.signal import PromptSubmitted, Signal
 from tacit.ports.clock import Clock

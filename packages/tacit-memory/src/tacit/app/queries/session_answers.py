@@ -30,8 +30,8 @@ from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.query import BranchView, Query
 from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey, SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, Trace
+from tacit.model.trigger import Situation
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord
 from tacit.presets import preset_of

@@ -6,9 +6,8 @@ that is damaged; `damage_marker` is the mark that one may be.
 
 from __future__ import annotations
 
-from tacit.backends.sqlite.backend import SqliteBackend, open_sqlite_store
+from tacit.backends.sqlite.backend import SqliteBackend, open_sqlite_store, restore, salvage
 from tacit.backends.sqlite.connection import damage_marker
-from tacit.backends.sqlite.rescue import restore, salvage
 from tacit.backends.sqlite.store import SqliteStore
 
 __all__ = ["SqliteBackend", "SqliteStore", "damage_marker", "open_sqlite_store", "restore", "salvage"]

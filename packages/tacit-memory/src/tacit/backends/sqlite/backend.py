@@ -1,17 +1,338 @@
-"""The SQLite store as a `StoreBackend`: one file in the home. In: a home. Out: its store, opened, repaired or replaced."""
+"""The SQLite store as a `StoreBackend`: one file in the home. In: a home. Out: its store, opened, repaired or replaced.
+
+A damaged database is salvaged, a backup brought back. In: a home whose store nobody has open. Out: files exchanged.
+
+Nothing is deleted: what stood there before goes to quarantine. A new database is written whole before the old one is moved, and an
+exchange that was interrupted is finished by the next that opens the store. What was purged does not come back.
+"""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.backends.sqlite import health, rescue
-from tacit.backends.sqlite.connection import DAMAGED_HINT, damage_marker, device_error, file_lock
-from tacit.backends.sqlite.salvage.pages import log_is_damaged
+from tacit.backends.sqlite import health
+from tacit.backends.sqlite.connection import (
+    DAMAGED_HINT,
+    connect,
+    damage_marker,
+    device_error,
+    file_lock,
+    translate,
+)
+from tacit.backends.sqlite.health import remove_database, write_backup
+from tacit.backends.sqlite.purged_copies import copy_store, is_sound
+from tacit.backends.sqlite.purging import apply_purges, read_purges
+from tacit.backends.sqlite.rebuilding import add_missing, assemble_memories, write_store
+from tacit.backends.sqlite.salvaging import FoundRows, find_rows, log_is_damaged, open_pages
+from tacit.backends.sqlite.schema import is_possible_version, newest_version, schema_version
 from tacit.backends.sqlite.store import SqliteStore
 from tacit.config.home import Home
-from tacit.errors import StoreCorrupt, StoreError
+from tacit.errors import UPGRADE, NotABackup, NotFound, StoreCorrupt, StoreError, StoreNewer
 from tacit.ports.clock import Clock
 from tacit.ports.store import Salvage, Step, no_step
+from tacit.state.registry import COPIES, DAMAGED_STORE
+from tacit.system.files import sync_folder
+
+LOST_NAMED = 20
+_PARTS = ("-wal", "-shm", "")
+"""The database file itself goes last: a crash in between leaves it where it is looked for."""
+
+
+# --- exchange ------------------------------------------------------------------------------------------------------
+
+
+def _partial(home: Home) -> Path:
+    return home.root / f".{home.database.name}.part"
+
+
+def _ready(home: Home) -> Path:
+    """A whole new database that waits for the old one to be moved."""
+    return home.root / f"{home.database.name}.new"
+
+
+def _aside_note(home: Home) -> Path:
+    """Holds where the old database goes, so that an exchange that was interrupted goes on with the same name."""
+    return home.root / f"{home.database.name}.aside"
+
+
+def finish_exchange(home: Home) -> None:
+    """Finish an exchange of the database that was interrupted; usually there is none.
+
+    Raises:
+        StoreError: if a file cannot be moved.
+    """
+    if _ready(home).exists() or _aside_note(home).exists():
+        with file_lock(home.lock_file, home.database):
+            _finish(home)
+
+
+def _exchange(home: Home, aside: Path) -> None:
+    """Make the whole database that stands at `_partial` the store; the caller holds the lock."""
+    try:
+        _aside_note(home).write_text(str(aside), encoding="utf-8")
+        _partial(home).replace(_ready(home))
+        sync_folder(home.root)
+        _finish(home)
+    except OSError as error:
+        raise device_error(error, home.database) from error
+
+
+def _finish(home: Home) -> None:
+    ready, note = _ready(home), _aside_note(home)
+    try:
+        if ready.exists():
+            aside = Path(note.read_text(encoding="utf-8"))
+            _move(home, aside)
+            ready.replace(home.database)
+            damage_marker(home.database).unlink(missing_ok=True)
+            sync_folder(home.root)
+        note.unlink(missing_ok=True)
+    except OSError as error:
+        raise device_error(error, home.database) from error
+
+
+def _move(home: Home, aside: Path) -> None:
+    for suffix in _PARTS:
+        old = Path(f"{home.database}{suffix}")
+        if old.exists():
+            old.rename(f"{aside}{suffix}")
+    sync_folder(aside.parent)
+
+
+def _new_aside(home: Home, clock: Clock) -> Path:
+    moment = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).strftime("%Y%m%dT%H%M%S")
+    number = 0
+    while True:
+        aside = home.quarantine_dir / f"{home.database.stem}-{moment}-{number}{home.database.suffix}"
+        if not any(Path(f"{aside}{suffix}").exists() for suffix in _PARTS):
+            return aside
+        number += 1
+
+
+# --- salvage -------------------------------------------------------------------------------------------------------
+
+
+def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
+    """Put the damaged database aside, with a new one in its place that holds every row that can be read.
+
+    What the newest automatic backup has beyond that comes from there. Purges that were made since are applied.
+
+    Args:
+        home: whose store it is.
+        clock: gives the time.
+        inode: of the file in which damage was met; None is returned where another process has exchanged it meanwhile.
+
+    Raises:
+        NotFound: if there is no database.
+        StoreError: if the new one cannot be written; then the old one stays where it is.
+    """
+    home.ensure()
+    with file_lock(home.lock_file, home.database):
+        _finish(home)
+        if not home.database.exists():
+            raise NotFound(f"There is no database {home.database}.")
+        if inode_of(home.database) != inode:
+            return None
+        partial = _partial(home)
+        remove_database(partial)
+        try:
+            rows = find_rows(open_pages(home.database))
+            purges = read_purges(home.purge_log)
+            purged = {name for purge in purges for name in purge.gone.memories}
+            backup = _backup_rows(home)
+            report = _report(rows, backup, purged, aside=_new_aside(home, clock), at_ms=clock.now_ms())
+            write_store(rows, partial, values={DAMAGED_STORE.name(): DAMAGED_STORE.codec.write(report)})
+            apply_purges(partial, purges)
+            _exchange(home, Path(report.aside))
+        except OSError as error:
+            raise device_error(error, home.database) from error
+        finally:
+            remove_database(partial)
+    return report
+
+
+def _report(
+    rows: FoundRows, backup: FoundRows | None, purged: set[str], *, aside: Path, at_ms: int
+) -> Salvage:
+    """Complete `rows` by `backup` and return the report."""
+    added = add_missing(rows, backup) if backup is not None else 0
+    recovered = assemble_memories(rows).keys() - purged
+    lost = sorted(rows.known.keys() - recovered - purged)
+    return Salvage(
+        aside=str(aside),
+        at_ms=at_ms,
+        recovered=len(recovered),
+        from_backup=added,
+        lost=tuple(lost[:LOST_NAMED]),
+        lost_count=len(lost),
+        damaged_pages=rows.damaged_pages,
+    )
+
+
+def _backup_rows(home: Home) -> FoundRows | None:
+    """Return the rows of the newest sound automatic backup, without what was purged since."""
+    partial = home.root / f".{home.database.name}.backup.part"
+    for path in home.automatic_backups():
+        remove_database(partial)
+        try:
+            if is_sound(path):
+                copy_store(path, partial)
+                apply_purges(partial, read_purges(home.purge_log))
+                return find_rows(open_pages(partial))
+        except StoreError:
+            continue
+        finally:
+            remove_database(partial)
+    return None
+
+
+def inode_of(path: Path) -> int:
+    """The number of the file at `path`; -1 where there is none."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return -1
+
+
+def needs_migration(home: Home) -> bool:
+    """Whether opening the store would migrate it; False where that cannot be told."""
+    if not home.database.exists():
+        return False
+    try:
+        with closing(connect(home.database, read_only=True)) as connection:
+            return 0 < schema_version(connection) < newest_version()
+    except sqlite3.Error:
+        return False
+
+
+def back_up_file(home: Home, target: Path) -> bool:
+    """Copy the store, which nobody has migrated yet, to `target`.
+
+    Raises:
+        StoreError: if it cannot be read or written.
+    """
+    try:
+        with closing(connect(home.database, read_only=True)) as connection:
+            connection.execute("BEGIN")
+            return write_backup(connection, target)
+    except sqlite3.Error as error:
+        raise translate(error, home.database) from error
+
+
+# --- restore -------------------------------------------------------------------------------------------------------
+
+
+def restore(source: Path, home: Home, clock: Clock) -> Path | None:
+    """Make `source` the store of `home`; return where the former database went, if there was one.
+
+    `source` is a backup or a damaged database; it stays as it is. Nobody may have the store open.
+
+    Raises:
+        NotFound: if there is no such file.
+        NotABackup, StoreNewer, StoreError: if the file cannot become the store. The present store stays as it is.
+    """
+    whole = examine(source) is None
+    home.ensure()
+    partial = _partial(home)
+    with file_lock(home.lock_file, home.database):
+        _finish(home)
+        remove_database(partial)
+        try:
+            if whole:
+                copy_store(source, partial)
+            else:
+                write_store(find_rows(open_pages(source)), partial, values={})
+            apply_purges(partial, read_purges(home.purge_log))
+            with closing(connect(partial)) as copy:
+                # Derived files belong to one store; the copy goes its own way from here.
+                copy.execute("UPDATE state SET store_id = lower(hex(randomblob(16)))")
+                copy.execute("DELETE FROM named_values WHERE name = ?", (DAMAGED_STORE.name(),))
+                _keep_copies(copy, home)
+                copy.execute("PRAGMA journal_mode = WAL").fetchone()
+            aside = _new_aside(home, clock)
+            former = home.database.exists()
+            _exchange(home, aside)
+        except sqlite3.Error as error:
+            raise translate(error, source) from error
+        except OSError as error:
+            raise device_error(error, home.database) from error
+        finally:
+            remove_database(partial)
+    return aside if former else None
+
+
+def _keep_copies(copy: sqlite3.Connection, home: Home) -> None:
+    """Go on knowing where the store that is replaced wrote backups and exports: a purge cleans them."""
+    listed: dict[str, None] = {}
+    for connection in (copy, _present(home)):
+        if connection is None:
+            continue
+        try:
+            row = connection.execute(
+                "SELECT value FROM named_values WHERE name = ?", (COPIES.name(),)
+            ).fetchone()
+            listed |= dict.fromkeys(COPIES.parse(row[0]) or () if row else ())
+        except sqlite3.Error:
+            pass
+        finally:
+            if connection is not copy:
+                connection.close()
+    if listed:
+        copy.execute(
+            "INSERT OR REPLACE INTO named_values (name, value) VALUES (?, ?)",
+            (COPIES.name(), COPIES.text(tuple(listed))),
+        )
+
+
+def _present(home: Home) -> sqlite3.Connection | None:
+    try:
+        return connect(home.database, read_only=True)
+    except sqlite3.Error:
+        return None
+
+
+def examine(source: Path) -> int | None:
+    """Say whether `source` can become the store; touches nothing.
+
+    Returns:
+        None for a sound backup, else how many memories can be read of the damaged file.
+
+    Raises:
+        NotFound: if there is no such file.
+        NotABackup, StoreNewer, StoreError: if the file cannot become the store.
+    """
+    if not source.is_file():
+        raise NotFound(
+            f"There is no backup {source}.",
+            hint="Name a file that `tacit backup` wrote.",
+        )
+    try:
+        with closing(connect(source, read_only=True)) as opened:
+            version = schema_version(opened)
+    except sqlite3.Error:
+        version = 0
+    if version > newest_version() and is_possible_version(version):
+        raise StoreNewer(
+            f"The backup {source} has schema {version}; this Tacit knows up to {newest_version()}.",
+            hint=UPGRADE,
+        )
+    try:
+        if is_sound(source) and not log_is_damaged(source):
+            return None
+        rows = find_rows(open_pages(source))
+    except OSError as error:
+        raise StoreError(
+            f"{source} cannot be read: {error.strerror or error}.", hint="Choose another file."
+        ) from error
+    if rows.empty:
+        raise NotABackup(
+            f"{source} cannot be read as a backup: nothing of a Tacit store was found in it.",
+            hint="Choose a file that `tacit backup` wrote.",
+        )
+    return len(assemble_memories(rows))
 
 
 class SqliteBackend:
@@ -23,19 +344,19 @@ class SqliteBackend:
 
     def needs_migration(self, home: Home) -> bool:
         """See the port."""
-        return rescue.needs_migration(home)
+        return needs_migration(home)
 
     def back_up(self, home: Home, target: Path) -> bool:
         """See the port."""
-        return rescue.back_up_file(home, target)
+        return back_up_file(home, target)
 
     def file_id(self, home: Home) -> int:
         """See the port. The inode of the database file."""
-        return rescue.inode_of(home.database)
+        return inode_of(home.database)
 
     def salvage(self, home: Home, *, clock: Clock, file_id: int) -> Salvage | None:
         """See the port."""
-        return rescue.salvage(home, clock, inode=file_id)
+        return salvage(home, clock, inode=file_id)
 
     def suspects_damage(self, home: Home) -> bool:
         """See the port."""
@@ -43,11 +364,11 @@ class SqliteBackend:
 
     def examine(self, source: Path) -> int | None:
         """See the port."""
-        return rescue.examine(source)
+        return examine(source)
 
     def restore(self, source: Path, home: Home, *, clock: Clock) -> Path | None:
         """See the port."""
-        return rescue.restore(source, home, clock)
+        return restore(source, home, clock)
 
 
 def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> SqliteStore:
@@ -59,7 +380,7 @@ def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> Sqli
         StoreReadOnly, StoreFull, StoreBusy: it cannot be written now.
     """
     home.ensure()
-    rescue.finish_exchange(home)
+    finish_exchange(home)
     _refuse_emptied(home)
     _refuse_damaged_log(home)
     store = SqliteStore(home, clock=clock, step=step)

@@ -10,7 +10,7 @@ import sqlite3
 import struct
 from collections.abc import Iterable
 
-from tacit.backends.text import linked_entities, memory_code_words
+from tacit.backends.codec import linked_entities, memory_code_words
 from tacit.model.memory import Entity, Memory
 from tacit.model.trigger import Trigger
 from tacit.text.tokens import segmented

@@ -9,8 +9,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from tacit.backends.codec import json_list, scope_named
-from tacit.backends.text import clean_text
+from tacit.backends.codec import clean_text, json_list, scope_named
 from tacit.model.scope import Scope, ScopeFilter
 
 _BATCH = 500

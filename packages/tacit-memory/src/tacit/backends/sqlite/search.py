@@ -3,6 +3,21 @@
 The arrays that answer are made per scope from the table, and brought up to its change counter inside the transaction that
 asks: they know what the table knows. What they name is read from the table, with the scope, before anybody is shown it.
 Never fuses rankings, never widens a scope.
+
+Ask the text indexes. In: the words of a query. Out: row numbers per word; scores by BM25 over the rarest words.
+
+Okapi BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) with a word counted once per memory: a memory is one statement,
+and in one statement a repeated word says nothing more. With n of the N memories in scope holding the word, l words in the
+memory and a words in the mean memory in scope,
+
+    score = sum over the words of ln(1 + (N - n + 0.5) / (n + 0.5)) * (k1 + 1) / (1 + k1 * (1 - b + b * l / a))
+
+FTS5 only says which memories hold a word: its own rank visits every one of them twice more, which takes three times as
+long. Never turns words into syntax.
+
+The table has the last word. In: what an index proposes. Out: hits that may be seen, best first, ties by id.
+
+A hit leaves only when SQL finds its row active, holding now, and in a scope of the filter. Never scores anything itself.
 """
 
 from __future__ import annotations
@@ -11,30 +26,28 @@ import math
 import sqlite3
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.backends.codec import json_list
-from tacit.backends.sqlite.confirm import (
-    HOLDS,
-    IN_SCOPE,
-    ScoredIds,
-    best_hits,
-    confirm_scores,
-    numbers_of,
-)
+from tacit.backends.codec import clean_text, clean_value, json_list
 from tacit.backends.sqlite.connection import Database
 from tacit.backends.sqlite.documents import ALWAYS
-from tacit.backends.sqlite.index.memories import MemoryPartitions, MemoryRows
-from tacit.backends.sqlite.index.partitions import StoredIdentity, VectorPartitions
-from tacit.backends.sqlite.index.rows import Kinds, Scores, kind_numbers
-from tacit.backends.sqlite.index.terms import QueryTerms, TextIndex
-from tacit.backends.sqlite.matching import Postings, build_word_table, documents_in, read_postings, score_bm25
+from tacit.backends.sqlite.index_rows import Kinds, Numbers, Positions, Scores, kind_numbers
+from tacit.backends.sqlite.memory_index import (
+    NARROW_SHARE,
+    MemoryPartitions,
+    MemoryRows,
+    QueryTerms,
+    TextIndex,
+    any_word,
+    within,
+)
 from tacit.backends.sqlite.scopes import StoredScope
-from tacit.backends.text import clean_text, clean_value
+from tacit.backends.sqlite.vector_index import StoredIdentity, VectorPartitions
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.evidence import Background, Hit, Ranking, WordTable
 from tacit.model.memory import Entity
@@ -42,6 +55,260 @@ from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.text.tokens import code_query_words, query_words
+
+K1 = 1.2
+B = 0.75
+_DENSE = 65_536
+"""In a scope of no more rows, adding up over all of them is quicker than finding out which ones are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postings:
+    """For every word asked for, the row numbers of the documents that hold it, shape (k,) each."""
+
+    index: TextIndex
+    words: tuple[str, ...]
+    numbers: tuple[Numbers, ...]
+
+
+def documents_in(connection: sqlite3.Connection) -> int:
+    """Count the documents that the text indexes hold, or a little more."""
+    return int(connection.execute("SELECT max(memory) FROM documents").fetchone()[0] or 0)
+
+
+def read_postings(
+    connection: sqlite3.Connection,
+    terms: QueryTerms,
+    words: Sequence[str],
+    scopes: tuple[StoredScope, ...],
+    *,
+    documents: int,
+    on_demand: bool = False,
+) -> Postings:
+    """Choose the words to ask for, and ask; `QueryTerms.prepare` before keeps this short in a large store.
+
+    `documents` is what `documents_in` says. With `on_demand` somebody waits for the answer: more words are read.
+    """
+    index = terms.index
+    share = min(1.0, sum(scope.active for scope in scopes) / max(documents, 1))
+    numbers: list[Numbers] = []
+    chosen = terms.choose(connection, words, documents=documents, share=share, on_demand=on_demand)
+    for word in chosen:
+        expression = any_word(index, [word])
+        if share < NARROW_SHARE:
+            expression = within(scopes, expression)
+        rows = connection.execute(f"SELECT rowid FROM text_{index} WHERE text_{index} MATCH ?", (expression,))
+        numbers.append(np.fromiter(chain.from_iterable(rows), np.int64))
+    return Postings(index=index, words=chosen, numbers=tuple(numbers))
+
+
+def score_bm25(
+    partitions: Sequence[MemoryRows], postings: Postings, *, now_ms: int, kinds: Kinds | None = None
+) -> list[tuple[Positions, Scores]]:
+    """Positions and scores of the memories that hold any of the words, for every part of the scope.
+
+    Args:
+        partitions: the memories of every stored scope asked for.
+        postings: what the text index found, in these scopes or in others too.
+        now_ms: the time at which they must hold.
+        kinds: numbers of the kinds that are wanted; None = any. What is rare is counted over all of them.
+    """
+    matches = _found(partitions, postings)
+    return _weigh_matches(
+        partitions, postings.index, matches, _idf(partitions, matches), now_ms=now_ms, kinds=kinds
+    )
+
+
+def _weigh_matches(
+    partitions: Sequence[MemoryRows],
+    index: TextIndex,
+    matches: Sequence[_WordMatches],
+    idf: NDArray[np.float64],
+    *,
+    now_ms: int,
+    kinds: Kinds | None,
+) -> list[tuple[Positions, Scores]]:
+    mean = _mean_length(partitions, index)
+    weighed: list[tuple[Positions, Scores]] = []
+    for partition, match in zip(partitions, matches, strict=True):
+        chosen, sums = _summed(match, idf, partition.rows.size)
+        share = partition.lengths[index][chosen] / mean
+        scores = (sums * ((K1 + 1) / (1 + K1 * (1 - B + B * share)))).astype(np.float32)
+        usable = partition.rows.usable(now_ms, kinds)
+        if usable is not None:
+            usable_rows: NDArray[np.bool_] = usable[chosen]
+            chosen, scores = chosen[usable_rows], scores[usable_rows]
+        weighed.append((chosen, scores))
+    return weighed
+
+
+def _summed(
+    matches: _WordMatches, idf: NDArray[np.float64], size: int
+) -> tuple[Positions, NDArray[np.number]]:
+    """Positions that hold any word, ascending, and the sum of their words' weights, all of them above 0."""
+    # Added word by word, so that memories that hold the same words get the same sum.
+    weights = idf.repeat(matches.held)
+    if size <= _DENSE:
+        sums = np.bincount(matches.positions, weights, size)
+        chosen = sums.nonzero()[0]
+        return chosen, sums[chosen]
+    chosen, places = np.unique(matches.positions, return_inverse=True)
+    return chosen, np.bincount(places, weights, len(chosen))
+
+
+def build_word_table(
+    partitions: Sequence[MemoryRows],
+    postings: Postings,
+    *,
+    limit: int,
+    also: Numbers,
+    now_ms: int,
+    kinds: Kinds | None = None,
+) -> tuple[NDArray[np.float64], list[tuple[Positions, NDArray[np.float32]]]]:
+    """The idf of every word read; for every part of the scope positions and scores word by word, shape (positions, words read).
+
+    Args:
+        partitions: the memories of every stored scope asked for.
+        postings: what the text index found.
+        limit: how many of the best by the sum of their words are wanted of each part.
+        also: row numbers of further memories that are wanted, ascending.
+        now_ms: the time at which they must hold.
+        kinds: numbers of the kinds that are wanted; None = any.
+    """
+    matches = _found(partitions, postings)
+    idf = _idf(partitions, matches)
+    mean = _mean_length(partitions, postings.index)
+    tables: list[tuple[Positions, NDArray[np.float32]]] = []
+    summed = _weigh_matches(partitions, postings.index, matches, idf, now_ms=now_ms, kinds=kinds)
+    for partition, match, (positions, sums) in zip(partitions, matches, summed, strict=True):
+        best, _ = partition.rows.best(positions, sums, limit)
+        further = partition.positions_of(also)
+        further = further[further >= 0]
+        usable = partition.rows.usable(now_ms, kinds)
+        if usable is not None:
+            further = further[usable[further]]
+        selected = np.union1d(best, further)
+        norm = (K1 + 1) / (1 + K1 * (1 - B + B * partition.lengths[postings.index][selected] / mean))
+        table = np.zeros((len(selected), len(idf)), np.float32)
+        if len(selected):
+            row = selected.searchsorted(match.positions)
+            is_selected = selected[np.minimum(row, len(selected) - 1)] == match.positions
+            word = np.arange(len(idf)).repeat(match.held)[is_selected]
+            table[row[is_selected], word] = idf[word]
+        tables.append((selected, (table * norm[:, None]).astype(np.float32)))
+    return idf, tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WordMatches:
+    """The memories of one part that hold the words: positions word after word, shape (n,), and the number of each word."""
+
+    positions: Positions
+    held: NDArray[np.intp]
+
+
+def _found(partitions: Sequence[MemoryRows], postings: Postings) -> list[_WordMatches]:
+    # All words are looked up at once; a memory that is not of a partition is left out of it.
+    words = len(postings.numbers)
+    numbers = np.concatenate([np.empty(0, np.int64), *postings.numbers])
+    word_of = np.arange(words).repeat([len(numbers_of_word) for numbers_of_word in postings.numbers])
+    matches: list[_WordMatches] = []
+    for partition in partitions:
+        positions = partition.positions_of(numbers)
+        in_part = positions >= 0
+        matches.append(
+            _WordMatches(positions=positions[in_part], held=np.bincount(word_of[in_part], minlength=words))
+        )
+    return matches
+
+
+def _idf(partitions: Sequence[MemoryRows], matches: Sequence[_WordMatches]) -> NDArray[np.float64]:
+    """ln(1 + (N - n + 0.5) / (n + 0.5)) of every word in scope."""
+    total = sum(partition.rows.living for partition in partitions)
+    document_counts = sum((match.held for match in matches), np.zeros(1, np.intp))
+    return np.array([math.log1p((total - n + 0.5) / (n + 0.5)) for n in document_counts.tolist()])
+
+
+def _mean_length(partitions: Sequence[MemoryRows], index: TextIndex) -> float:
+    words = sum(float(partition.mean_length(index)) * partition.rows.living for partition in partitions)
+    return words / max(1, sum(partition.rows.living for partition in partitions)) or 1.0
+
+
+_AHEAD = 4
+"""So many more than are wanted are read in one go; where the table refuses more, it is asked again."""
+
+IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
+HOLDS = "status = 'active' AND valid_from_ms <= :now AND (valid_to_ms IS NULL OR valid_to_ms > :now)"
+
+ScoredIds = tuple[NDArray[np.bytes_], Scores]
+"""What the arrays of one scope found: ids and scores, shape (k,) each."""
+
+
+def numbers_of(scopes: Sequence[StoredScope]) -> str:
+    """The scopes' numbers as JSON for `json_each`."""
+    return json_list([scope.number for scope in scopes])
+
+
+def _holding(
+    connection: sqlite3.Connection,
+    scopes: Sequence[StoredScope],
+    numbers: Sequence[int],
+    now_ms: int,
+    kinds: Sequence[str] | None,
+) -> dict[int, str]:
+    """Ids of those of `numbers` that may be seen now."""
+    # A list of parameters, in order, is read twice as fast as `json_each`: the table is asked four times for one recall.
+    marks = ",".join("?" * len(numbers))
+    visible = ",".join("?" * len(scopes))
+    kind_condition = "" if kinds is None else f" AND kind IN ({','.join('?' * len(kinds))})"
+    rows = connection.execute(
+        f"SELECT number, id FROM memories WHERE number IN ({marks}) AND +scope IN ({visible}) AND status = 'active'"
+        " AND valid_from_ms <= ? AND (valid_to_ms IS NULL OR valid_to_ms > ?)"
+        f"{kind_condition}",
+        (*sorted(numbers), *(scope.number for scope in scopes), now_ms, now_ms, *(kinds or ())),
+    )
+    return dict(rows.fetchall())
+
+
+def best_hits(matches: Sequence[ScoredIds], limit: int) -> list[Hit]:
+    """The best `limit` of what the arrays of several scopes found, ties by id, the newest first."""
+    # A few dozen each: sorting them as plain values is quicker than setting up arrays for it.
+    best = sorted(
+        (
+            (score, name)
+            for ids, scores in matches
+            for score, name in zip(scores.tolist(), ids.tolist(), strict=True)
+        ),
+        reverse=True,
+    )
+    return [Hit(name.decode(), score) for score, name in best[:limit]]
+
+
+def confirm_scores(
+    connection: sqlite3.Connection,
+    scopes: Sequence[StoredScope],
+    scores: dict[int, float],
+    limit: int,
+    now_ms: int,
+    *,
+    kinds: Sequence[str] | None = None,
+) -> list[Hit]:
+    """The best `limit` of `scores` (by row number) that the table confirms, of `kinds` (None = any); equal scores are read as a whole."""
+    order = sorted(scores, key=lambda number: -scores[number])
+    hits: list[Hit] = []
+    start = 0
+    while start < len(order) and len(hits) < limit:
+        end = min(start + limit + _AHEAD, len(order))
+        while end < len(order) and scores[order[end]] == scores[order[end - 1]]:
+            end += 1
+        ids = _holding(connection, scopes, order[start:end], now_ms, kinds)
+        block = [
+            Hit(memory_id=ids[number], score=scores[number]) for number in order[start:end] if number in ids
+        ]
+        hits += sorted(block, key=lambda hit: (hit.score, hit.memory_id), reverse=True)
+        start = end
+    return hits[:limit]
+
 
 TEXT_DEADLINE_MS = 100.0
 """A text search that takes longer is given up; choosing rare words makes that the exception."""

@@ -13,16 +13,23 @@ from pathlib import Path
 from typing import Self
 
 from tacit.backends.changes import NotedChanges, check_outcome, new_change_id
-from tacit.backends.codec import encode
-from tacit.backends.sqlite import documents, health, journal, memories, scopes, sessions, word_search, writing
+from tacit.backends.codec import clean_text, encode
+from tacit.backends.sqlite import (
+    documents,
+    health,
+    memories,
+    purged_copies,
+    purging,
+    scopes,
+    sessions,
+    writing,
+)
 from tacit.backends.sqlite.connection import Database, TemporaryDatabase
 from tacit.backends.sqlite.memories import MemoryReader
-from tacit.backends.sqlite.purge import copies, rewrite
-from tacit.backends.sqlite.purge.log import note_purge, read_purges
+from tacit.backends.sqlite.purging import note_purge, read_purges
 from tacit.backends.sqlite.scopes import stored_scopes
 from tacit.backends.sqlite.search import SqliteSearch
 from tacit.backends.sqlite.sessions import Ledgers
-from tacit.backends.text import clean_text
 from tacit.config.home import Home
 from tacit.model.changes import Change, Removal, Skip
 from tacit.model.evidence import Hit
@@ -114,7 +121,7 @@ class SqliteStore:
             )
             writing.relate(connection, related)
             self._step("memories written")
-            journal.put_values(connection, values or {})
+            sessions.put_values(connection, values or {})
         if written:
             self._noted.note(change_id)
 
@@ -144,7 +151,7 @@ class SqliteStore:
         """See the port."""
         memory_filter = replace(where, text=None, after=None)
         with self._database.read() as connection:
-            return word_search.find_memories(
+            return memories.find_memories(
                 connection, clean_text(text), memory_filter, scope=scope, limit=limit
             )
 
@@ -327,12 +334,12 @@ class SqliteStore:
     def hand_over(self, handover: Handover) -> bool:
         """See the port."""
         with self._database.write(durable=True) as connection:
-            return journal.hand_over(connection, handover)
+            return sessions.hand_over(connection, handover)
 
     def pending_handovers(self, *, limit: int) -> tuple[Handover, ...]:
         """See the port."""
         with self._database.read() as connection:
-            return journal.pending_handovers(connection, limit)
+            return sessions.pending_handovers(connection, limit)
 
     def finish_handover(
         self,
@@ -355,10 +362,10 @@ class SqliteStore:
         check_outcome(changes, error)
         now_ms, change_id = self._clock.now_ms(), new_change_id(self._clock)
         with self._database.write(durable=True) as connection:
-            if journal.is_done(connection, key):
+            if sessions.is_done(connection, key):
                 return
             if error:
-                journal.mark_failed(connection, key, error)
+                sessions.mark_failed(connection, key, error)
             else:
                 writing.apply_changes(
                     connection,
@@ -370,34 +377,34 @@ class SqliteStore:
                 )
                 writing.relate(connection, relations)
                 self._step("memories written")
-                journal.mark_done(connection, key, now_ms)
+                sessions.mark_done(connection, key, now_ms)
                 self._step("handover closed")
-            journal.put_values(connection, values or {})
+            sessions.put_values(connection, values or {})
 
     def put_project(self, project: ProjectRecord) -> None:
         """See the port."""
         with self._database.write(durable=False) as connection:
-            journal.put_project(connection, project)
+            sessions.put_project(connection, project)
 
     def projects(self) -> tuple[ProjectRecord, ...]:
         """See the port."""
         with self._database.read() as connection:
-            return journal.projects(connection)
+            return sessions.projects(connection)
 
     def get_value(self, name: ValueName) -> str | None:
         """See the port."""
         with self._database.read() as connection:
-            return journal.get_value(connection, name)
+            return sessions.get_value(connection, name)
 
     def put_value(self, name: ValueName, value: str | None) -> None:
         """See the port."""
         with self._database.write(durable=False) as connection:
-            journal.put_values(connection, {name: value})
+            sessions.put_values(connection, {name: value})
 
     def value_names(self, prefix: str) -> tuple[str, ...]:
         """See the port."""
         with self._database.read() as connection:
-            return journal.value_names(connection, prefix)
+            return sessions.value_names(connection, prefix)
 
     # --- the whole
 
@@ -428,17 +435,17 @@ class SqliteStore:
 
         What is to change is worked out before the writer is held.
         """
-        cleaning = rewrite.Cleaning(clean, gone)
+        cleaning = purging.Cleaning(clean, gone)
         if copy is not None:
-            return copies.rewrite_copy(copy, cleaning, dry_run=dry_run)
+            return purged_copies.rewrite_copy(copy, cleaning, dry_run=dry_run)
         if gone is not None and not dry_run:
             self._note_purge(gone)
         with self._database.read() as connection:
-            counts = rewrite.rewrite_texts(connection, cleaning, dry_run=True)
+            counts = purging.rewrite_texts(connection, cleaning, dry_run=True)
         if dry_run or not counts:
             return counts
         with self._database.write(durable=True) as connection:
-            counts = rewrite.rewrite_texts(connection, cleaning, dry_run=False)
+            counts = purging.rewrite_texts(connection, cleaning, dry_run=False)
         self._reader.clear()
         self._database.compact()
         return counts

@@ -15,10 +15,9 @@ from tacit.backends.changes import (
     plan_changes,
     stale_version_error,
 )
-from tacit.backends.codec import decode_memory, encode, encode_reason, json_list
+from tacit.backends.codec import clean_text, clean_value, decode_memory, encode, encode_reason, json_list
 from tacit.backends.sqlite.documents import index_memory
 from tacit.backends.sqlite.scopes import scope_number
-from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
 from tacit.model.changes import Change
 from tacit.model.memory import Memory, Relation

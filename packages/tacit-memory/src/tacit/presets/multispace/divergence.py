@@ -17,8 +17,8 @@ from collections.abc import Sequence
 
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
+from tacit.model.pack import DivergenceAlert
 from tacit.model.query import Query
-from tacit.model.sections import DivergenceAlert
 from tacit.recall.spaces import SPACES
 from tacit.text.stemming import stems
 

@@ -10,9 +10,8 @@ from typing import TypeVar
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
-from tacit.model.pack import Pack
+from tacit.model.pack import DivergenceAlert, Pack, Sections
 from tacit.model.query import Query
-from tacit.model.sections import DivergenceAlert, Sections
 from tacit.presets.multispace.badges import LocalTime, badges
 from tacit.presets.multispace.divergence import divergences
 from tacit.presets.multispace.render import alert_text, badge_text

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import day
-from tacit.model.pack import Pack, PackItem, Surface
-from tacit.model.sections import DivergenceAlert
+from tacit.model.pack import DivergenceAlert, Pack, PackItem, Surface
 from tacit.recall.render import frame_text, needed_source, side_by_side
 from tacit.safety.escape import escape_text
 

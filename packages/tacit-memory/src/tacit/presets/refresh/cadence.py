@@ -20,8 +20,8 @@ from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.session import SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, Trace
+from tacit.model.trigger import Situation
 from tacit.presets.refresh.preset import (
     CLOSE,
     OPEN,

@@ -28,10 +28,9 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, Kind, KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
-from tacit.model.pack import Pack, PackItem, Surface
+from tacit.model.pack import Pack, PackItem, Sections, Surface
 from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind
-from tacit.model.sections import Sections
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.reading.digest_lines import finished, lines_of
 from tacit.recall.budget import Costs, Entry, Filling, memory_costs, pack_strict, packed

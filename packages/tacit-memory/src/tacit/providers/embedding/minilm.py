@@ -1,6 +1,19 @@
 """The shipped embedder: all-MiniLM-L6-v2 in 8 bits, offline, on the processor.
 
 In: texts. Out: unit vectors of 384 dimensions. Never downloads; loads at the first text (about 70 ms).
+
+The shipped model's forward pass in numpy, for platforms without onnxruntime (Alpine, Intel macOS with a new Python).
+
+In: the shipped `model.onnx` and token ids. Out: a unit vector. About five times slower than onnxruntime and needs 60 MB more;
+activations stay in float32, so the vectors differ slightly (cosine above 0.98, held by a test) and share the identity.
+Never used where onnxruntime loads. The weights are read out of the ONNX file without onnx or protobuf.
+
+Token vectors without a forward pass: the input embeddings of the shipped model, centred and without their main direction.
+
+In: texts. Out: how well the tokens of one are matched by those of others. Input embeddings share one strong direction that
+says how frequent a token is; taking the mean and the first principal component away leaves the meaning. Source: Mu and
+Viswanath, All-but-the-top, ICLR 2018. Both ship as `fitted/token_axes.json` (`scripts/build_token_axes.py`), with the lengths that are left, and the 8-bit
+rows stay in the model's file, mapped: there is no table to build and none to keep.
 """
 
 from __future__ import annotations
@@ -9,22 +22,339 @@ import hashlib
 import json
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ProviderError
+from tacit.errors import InvalidInput, ProviderError
+from tacit.fitted import load_fitted, values_of
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.session import open_session
-from tacit.providers.embedding.static_tokens import StaticTokens, map_rows
 from tacit.providers.embedding.wordpiece import WordPiece, read_vocabulary
 from tacit.text.natural_language import ENGLISH
+
+Floats = NDArray[np.float32]
+
+_LAYERS, _HEADS = 6, 12
+_EPSILON = 1e-12  # layer_norm_eps of the model
+
+
+class NumpyForward:
+    """BERT with six layers, mean pooling and length 1. Safe to share between threads, which take turns.
+
+    BLAS brings threads of its own; several callers at once would fight over the cores.
+    """
+
+    def __init__(self, model: Path) -> None:
+        self._turn = threading.Lock()
+        stored = read_weights(model)
+        if "words_quantized" not in stored:
+            raise ProviderError(f"{model} is not the model that Tacit ships.", hint="Reinstall Tacit.")
+        # The table of words is the largest part: it stays in 8 bits, and only the rows of a text are made float.
+        self._words = stored.pop("words_quantized")
+        self._words_scale = np.float32(stored.pop("words_scale").item())
+        self._words_zero = np.float32(stored.pop("words_zero_point").item())
+        self._weights = {name: _floats(stored, name) for name in stored if _is_plain(name)}
+        self._weights |= {
+            name.removesuffix("_quantized"): _dequantized(stored, name.removesuffix("_quantized"))
+            for name in stored
+            if name.endswith("_quantized")
+        }
+
+    def __call__(self, ids: Sequence[int]) -> Floats:
+        """The vector of one text, shape (384,)."""
+        with self._turn:
+            return self._run(ids)
+
+    def _run(self, ids: Sequence[int]) -> Floats:
+        words = (self._words[list(ids)].astype(np.float32) - self._words_zero) * self._words_scale
+        hidden = self._norm(words + self._weights["positions"][: len(ids)], "embed")
+        for index in range(_LAYERS):
+            hidden = self._layer(hidden, f"layer{index}")
+        mean = hidden.mean(axis=0)
+        return cast(Floats, (mean / max(float(np.linalg.norm(mean)), 1e-9)).astype(np.float32))
+
+    def _layer(self, hidden: Floats, name: str) -> Floats:
+        length, width = hidden.shape
+        size = width // _HEADS
+        query, key, value = (
+            self._linear(hidden, f"{name}.{projection}").reshape(length, _HEADS, size).transpose(1, 0, 2)
+            for projection in ("query", "key", "value")
+        )
+        scores = query @ key.transpose(0, 2, 1) * np.float32(size**-0.5)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights /= weights.sum(axis=-1, keepdims=True)
+        context = (weights @ value).transpose(1, 0, 2).reshape(length, width)
+        middle = self._norm(self._linear(context, f"{name}.attention") + hidden, f"{name}.attention.norm")
+        wide = _gelu(self._linear(middle, f"{name}.up"))
+        return self._norm(self._linear(wide, f"{name}.down") + middle, name)
+
+    def _linear(self, value: Floats, name: str) -> Floats:
+        return cast(Floats, value @ self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"])
+
+    def _norm(self, value: Floats, name: str) -> Floats:
+        centred = value - value.mean(axis=-1, keepdims=True)
+        scale = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
+        return cast(Floats, centred / scale * self._weights[f"{name}.gain"] + self._weights[f"{name}.bias"])
+
+
+def _gelu(value: Floats) -> Floats:
+    """0.5 x (1 + erf(x / sqrt 2)); erf by Abramowitz and Stegun, formula 7.1.26, error below 1.5e-7."""
+    x = value * np.float32(2**-0.5)
+    t = 1 / (1 + np.float32(0.3275911) * np.abs(x))
+    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    erf = np.copysign(1 - series * np.exp(-x * x), x)
+    return cast(Floats, value * (1 + erf) * np.float32(0.5))
+
+
+def _is_plain(name: str) -> bool:
+    return name == "positions" or name.endswith((".gain", ".bias"))
+
+
+def _floats(stored: dict[str, NDArray[np.generic]], name: str) -> Floats:
+    return stored[name].astype(np.float32)
+
+
+def _dequantized(stored: dict[str, NDArray[np.generic]], name: str) -> Floats:
+    """(whole - zero) x scale, with one zero and scale per output channel (the last axis)."""
+    whole, zero, scale = (
+        _floats(stored, f"{name}_{suffix}") for suffix in ("quantized", "zero_point", "scale")
+    )
+    return (whole - zero) * scale
+
+
+# --- the weights
+
+# Field numbers of onnx.proto: ModelProto.graph, GraphProto.initializer, and those of TensorProto.
+_GRAPH, _INITIALIZER = 7, 5
+_DIMS, _TYPE, _FLOATS, _INTS, _NAME, _RAW = 1, 2, 4, 5, 8, 9
+_TYPES: dict[int, np.dtype[np.generic]] = {
+    1: np.dtype("<f4"),
+    2: np.dtype("u1"),
+    3: np.dtype("i1"),
+    7: np.dtype("<i8"),
+}
+
+
+def read_weights(path: Path) -> dict[str, NDArray[np.generic]]:
+    """All initializers of the graph, by name, in their stored types and shapes.
+
+    Raises:
+        ProviderError: if the file cannot be read or is not such a model.
+    """
+    try:
+        data = memoryview(path.read_bytes())
+        graphs = [value for number, value in _fields(data) if number == _GRAPH]
+        tensors = [
+            value
+            for graph in graphs
+            for number, value in _fields(_require_bytes(graph))
+            if number == _INITIALIZER
+        ]
+        return dict(_tensor(_require_bytes(tensor)) for tensor in tensors)
+    except (OSError, ValueError, IndexError, KeyError, TypeError) as error:
+        raise ProviderError(
+            f"The embedding model {path} cannot be read: {error}", hint="Reinstall Tacit."
+        ) from error
+
+
+def _tensor(data: memoryview) -> tuple[str, NDArray[np.generic]]:
+    name, dtype, raw = "", np.dtype("<f4"), b""
+    shape: list[int] = []
+    ints: list[int] = []
+    for number, value in _fields(data):
+        if number == _NAME:
+            name = bytes(_require_bytes(value)).decode()
+        elif number == _TYPE and isinstance(value, int):
+            dtype = _TYPES[value]
+        elif number == _DIMS:
+            shape += [value] if isinstance(value, int) else _varints(value)
+        elif number == _INTS:
+            ints += [value] if isinstance(value, int) else _varints(value)
+        elif number in {_RAW, _FLOATS}:  # floats are packed, which is the same as raw
+            raw = bytes(_require_bytes(value))
+    array = np.frombuffer(raw, dtype=dtype) if raw else np.array(ints, dtype=np.int64).astype(dtype)
+    return name, array.reshape(shape)
+
+
+def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """The fields of one protobuf message: number and value."""
+    place = 0
+    while place < len(data):
+        key, place = _varint(data, place)
+        match key & 7:
+            case 0:
+                value, place = _varint(data, place)
+                yield key >> 3, value
+            case 2:
+                size, place = _varint(data, place)
+                if place + size > len(data):
+                    raise ValueError("the file is cut off")
+                yield key >> 3, data[place : place + size]
+                place += size
+            case 1 | 5 as wire:
+                place += 8 if wire == 1 else 4
+            case wire:
+                raise ValueError(f"wire type {wire} is unknown")
+
+
+def _varint(data: memoryview, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, place
+        shift += 7
+
+
+def _varints(data: memoryview) -> list[int]:
+    values: list[int] = []
+    place = 0
+    while place < len(data):
+        value, place = _varint(data, place)
+        values.append(value)
+    return values
+
+
+def _require_bytes(value: int | memoryview) -> memoryview:
+    if isinstance(value, int):
+        raise TypeError("a number stands where a message should be")
+    return value
+
+
+Ids = NDArray[np.int32] | NDArray[np.intp]
+
+KEPT_TEXTS = 4096
+_LEAST_LENGTH = np.float32(1e-6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableInModel:
+    """The place of the table of input embeddings in the model's file: its first byte, (tokens, dimensions)."""
+
+    at: int
+    shape: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenAxes:
+    """The directions that the token vectors of the shipped model share.
+
+    Attributes:
+        rows: their place.
+        zero, scale: a value is its byte less `zero`, times `scale`.
+        mean, direction: what is taken away from each.
+        lengths: what is left of each then, as little-endian numbers of half precision.
+    """
+
+    rows: TableInModel
+    zero: float
+    scale: float
+    mean: tuple[float, ...]
+    direction: tuple[float, ...]
+    lengths: bytes
+
+
+class StaticTokens:
+    """The token vectors of one model. What it remembers only saves time; safe to share between threads.
+
+    A row q of the table stands for the vector x = (q - zero) * scale - mean, projected to p = x - (x . d) d. For an asked
+    token t of unit length, which is orthogonal to d, p . t = scale * (q . t) - (zero * scale + mean) . t.
+    """
+
+    def __init__(self, folder: Path, tokenizer: WordPiece) -> None:
+        self._tokenizer = tokenizer
+        self._ids = lru_cache(maxsize=KEPT_TEXTS)(self._encode)
+        axes = shipped_axes()
+        self._rows = map_rows(folder)
+        self._scale = np.float32(axes.scale)
+        self._direction = np.array(axes.direction, np.float32)
+        self._middle: Vectors = np.float32(axes.zero) * self._scale + np.array(axes.mean, np.float32)
+        lengths = np.frombuffer(axes.lengths, "<f2").astype(np.float32)
+        self._lengths: Vectors = np.maximum(lengths, _LEAST_LENGTH)
+
+    def vectors(self, ids: Ids) -> Vectors:
+        """Unit float32 rows, shape (len(ids), dimensions)."""
+        plain = self._rows[ids].astype(np.float32)
+        plain *= self._scale
+        plain -= self._middle
+        plain -= (plain @ self._direction)[:, None] * self._direction
+        lengths: Vectors = np.maximum(np.sqrt(np.einsum("ij,ij->i", plain, plain)), _LEAST_LENGTH)
+        plain /= lengths[:, None]
+        return plain
+
+    def matches(self, text: str, others: Sequence[str]) -> Vectors:
+        """Best cosine (0 to 1) of each token of `text` in each of `others`, shape (len(others), tokens of `text`)."""
+        ids = self._ids(text)
+        token_ids = [self._ids(other) for other in others]
+        out = np.zeros((len(others), len(ids)), dtype=np.float32)
+        rows = [row for row, ids in enumerate(token_ids) if len(ids)]
+        if not len(ids) or not rows:
+            return out
+        # The same tokens come again and again: each distinct one is compared once.
+        all_ids = np.concatenate([token_ids[row] for row in rows])
+        present = np.zeros(len(self._rows), np.bool_)
+        present[all_ids] = True
+        distinct = present.nonzero()[0]
+        place_of = np.empty(len(present), np.int32)
+        place_of[distinct] = np.arange(len(distinct), dtype=np.int32)
+        cosines = self._cosines(distinct, ids)
+        starts = [*accumulate((len(token_ids[row]) for row in rows[:-1]), initial=0)]
+        out[rows] = np.maximum.reduceat(cosines[place_of[all_ids]], starts, axis=0)
+        np.maximum(out, 0.0, out=out)
+        return np.minimum(out, 1.0, out=out)
+
+    def _cosines(self, ids: Ids, query: Ids) -> Vectors:
+        """Cosines of the tokens `ids` with those of `query`, shape (ids, query)."""
+        query_vectors = self.vectors(query).T
+        plain = self._rows[ids].astype(np.float32)
+        cosines = cast(Vectors, plain @ (query_vectors * self._scale))
+        cosines -= self._middle @ query_vectors
+        cosines /= self._lengths[ids, None]
+        return cosines
+
+    def _encode(self, text: str) -> NDArray[np.int32]:
+        return np.array(self._tokenizer.encode(text, max_tokens=MAX_TOKENS)[1:-1], dtype=np.int32)
+
+
+def shipped_axes() -> TokenAxes:
+    """Load the axes that ship.
+
+    Raises:
+        ProviderError: if the file cannot be used.
+    """
+    try:
+        return load_fitted("token_axes", TokenAxes, values_of)
+    except InvalidInput as error:
+        raise ProviderError(error.message, hint="Reinstall Tacit.") from error
+
+
+@lru_cache(maxsize=1)
+def map_rows(folder: Path) -> NDArray[np.uint8]:
+    """The rows of the table, shape (tokens, dimensions), read from the file where they are looked at.
+
+    One mapping for all callers: pages of a second one would count again as memory of this process.
+
+    Raises:
+        ProviderError: if the file of axes or the model cannot be read.
+    """
+    table, model = shipped_axes().rows, folder / "model.onnx"
+    try:
+        mapped = np.memmap(model, np.uint8, "r", offset=table.at, shape=table.shape)
+    except (OSError, ValueError) as error:
+        raise ProviderError(f"The model {model} cannot be read: {error}", hint="Reinstall Tacit.") from error
+    return np.asarray(mapped)  # picking rows of numpy's type for mapped files is slower
+
 
 FOLDER = Path(__file__).parent / "minilm"
 IDENTITY = EmbedderIdentity(
@@ -174,7 +504,6 @@ def _make_forward(folder: Path, runtime: Runtime) -> Forward:
             if runtime == "onnxruntime":
                 raise ProviderError(f"onnxruntime cannot be imported: {error}") from error
             _log.warning("onnxruntime cannot be imported (%s); the model runs in numpy, slower.", error)
-    from tacit.providers.embedding.numpy_forward import NumpyForward  # noqa: PLC0415 - rarely needed
 
     return NumpyForward(model)
 

@@ -30,8 +30,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, UNSAID, Kind, KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.query import Query
-from tacit.model.situation import Situation
-from tacit.model.trigger import Trigger, TriggerMaker
+from tacit.model.trigger import Situation, Trigger, TriggerMaker
 from tacit.reading.match import UNSPECIFIC_ACTIONS, CallMatcher, TriggerFit
 from tacit.reading.moment import Moment
 from tacit.reading.moment_calls import (

@@ -18,7 +18,7 @@ from tacit.backends.changes import dated_change_id
 from tacit.backends.codec import decode
 from tacit.backends.sqlite.connection import connect, device_error, translate
 from tacit.backends.sqlite.documents import index_memory
-from tacit.backends.sqlite.salvage.rows import FoundRows, MemoryRow
+from tacit.backends.sqlite.salvaging import FoundRows, MemoryRow
 from tacit.backends.sqlite.schema import migrate_one, newest_version
 from tacit.backends.sqlite.scopes import scope_number
 from tacit.model.memory import Memory

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from tacit.backends.sqlite.connection import connect, device_error, translate
 from tacit.backends.sqlite.health import copy_database, remove_database
-from tacit.backends.sqlite.purge.rewrite import Cleaning, rewrite_texts
-from tacit.backends.sqlite.salvage.pages import open_pages
-from tacit.backends.sqlite.salvage.rebuild import write_store
-from tacit.backends.sqlite.salvage.rows import find_rows
+from tacit.backends.sqlite.purging import Cleaning, rewrite_texts
+from tacit.backends.sqlite.rebuilding import write_store
+from tacit.backends.sqlite.salvaging import find_rows, open_pages
 from tacit.backends.sqlite.schema import (
     APPLICATION_ID,
     is_possible_version,
