@@ -199,7 +199,7 @@ def _settings(
 def switched_off(
     *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
 ) -> Iterator[str]:
-    """Say why the host runs no hooks of ours; see `switches`."""
+    """Say why the host runs no hooks of ours; see `install.switched_off`."""
     managed, own = _settings(user_home, project_root, machine)
     plugins = [(path, name, on) for path, values in (*managed, *own) for name, on in _plugins(values)]
     decided: dict[str, tuple[Path, bool]] = {}
@@ -278,7 +278,7 @@ def permission(
     earlier_in: Callable[[Path], tuple[str, ...]],
     hint: str,
 ) -> Permission:
-    """Decide which rules the settings shall hold; see `planning`."""
+    """Decide which rules the settings shall hold; see `install.plan`."""
     path = rules_file(user_home, project_root)
     earlier = earlier_in(path)
     text = read_text(path) if earlier else None

@@ -100,14 +100,16 @@ def read_claude_code(path: Path, since: Position | None = None, *, subagents: bo
         OSError: if the file cannot be read.
     """
     rows = RowReader(path=path, since=since or Position())
-    builder: TurnBuilder | None = None
     session_id = cwd = ""
-    for row in rows.read(_row, _Row):
-        builder = builder or rows.builder()
+
+    def take(builder: TurnBuilder, row: _Row) -> None:
+        nonlocal session_id, cwd
         session_id = session_id or _text(row.session_id) or _text(row.session)
         cwd = cwd or _text(row.cwd)
         _take(builder, row, subagents=subagents)
-    return rows.transcript(builder or rows.builder(), session_id=session_id, cwd=cwd)
+
+    builder = rows.walk_parsed(_row, _Row, take)
+    return rows.transcript(builder, session_id=session_id, cwd=cwd)
 
 
 def _text(value: object) -> str:

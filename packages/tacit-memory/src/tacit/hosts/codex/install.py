@@ -314,7 +314,7 @@ def _without_approvals(text: str, hooks: CodexHooks, *, path: Path) -> str:
 def switched_off(
     *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
 ) -> Iterator[str]:
-    """Say why the host runs no hooks of ours; see `switches`."""
+    """Say why the host runs no hooks of ours; see `install.switched_off`."""
     del machine
     if not connected:
         return

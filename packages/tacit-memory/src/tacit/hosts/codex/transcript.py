@@ -48,14 +48,14 @@ def read_codex(path: Path, since: Position | None = None, *, subagents: bool = F
     first = rows.first()
     meta = fields_of(first.get("payload")) if first.get("type") == "session_meta" else first
     deaf = _is_subagent(meta) and not subagents
-    builder: TurnBuilder | None = None
     heard: dict[str, str] = {}
-    for row in rows:
-        builder = builder or rows.builder()
+
+    def take(builder: TurnBuilder, row: Fields) -> None:
         if not deaf:
             _take(builder, row, heard)
+
     session_id = text_in(meta, "session_id") or text_in(meta, "id")
-    return rows.transcript(builder or rows.builder(), session_id=session_id, cwd=text_in(meta, "cwd"))
+    return rows.transcript(rows.walk(take), session_id=session_id, cwd=text_in(meta, "cwd"))
 
 
 def _is_subagent(meta: Fields) -> bool:

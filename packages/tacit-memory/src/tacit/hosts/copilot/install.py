@@ -82,7 +82,7 @@ def hooks(launcher: Path) -> str:
 def switched_off(
     *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
 ) -> Iterator[str]:
-    """Say why the host runs no hooks of ours; see `switches`."""
+    """Say why the host runs no hooks of ours; see `install.switched_off`."""
     del machine
     if not connected:
         return

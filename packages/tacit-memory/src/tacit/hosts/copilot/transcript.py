@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from tacit.hosts.transcripts import Transcript, TurnBuilder, text_of, time_of
@@ -22,6 +23,7 @@ from tacit.hosts.transcripts.rows import (
     parse_json,
     read_whole,
     text_in,
+    unchanged,
     whole,
 )
 from tacit.session.outcomes import last_lines
@@ -44,12 +46,9 @@ def read_copilot(path: Path, since: Position | None = None, *, subagents: bool =
     """
     rows = RowReader(path=path, since=since or Position())
     start = fields_of(rows.first().get("data"))
-    builder: TurnBuilder | None = None
-    for row in rows:
-        builder = builder or rows.builder()
-        _take(builder, row, subagents=subagents)
+    builder = rows.walk(partial(_take, subagents=subagents))
     cwd = text_in(fields_of(start.get("context")), "cwd")
-    return rows.transcript(builder or rows.builder(), session_id=text_in(start, "sessionId"), cwd=cwd)
+    return rows.transcript(builder, session_id=text_in(start, "sessionId"), cwd=cwd)
 
 
 def _take(builder: TurnBuilder, row: Fields, *, subagents: bool) -> None:
@@ -108,8 +107,8 @@ def read_copilot_chat(path: Path, since: Position | None = None, *, subagents: b
         OSError: if the file cannot be read.
     """
     text, end = read_whole(path)
-    if since and since.head == end.head and since.offset == end.offset:
-        return Transcript(end=since)
+    if (as_it_was := unchanged(since, end)) is not None:
+        return as_it_was
     chat = fields_of(parse_json(text))
     builder = TurnBuilder()
     for raw in list_of(chat.get("requests")):

@@ -162,7 +162,7 @@ def _without_comments(text: str) -> str:
 def switched_off(
     *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
 ) -> Iterator[str]:
-    """Say why the host runs no hooks of ours; see `switches`."""
+    """Say why the host runs no hooks of ours; see `install.switched_off`."""
     if not connected:
         return
     files = (
@@ -205,7 +205,7 @@ def permission(
     earlier_in: Callable[[Path], tuple[str, ...]],
     hint: str,
 ) -> Permission:
-    """Decide whether our policy shall be there; see `planning`."""
+    """Decide whether our policy shall be there; see `install.plan`."""
     del earlier_in
     if project_root is not None:
         told = "Gemini CLI takes a rule for single tools only for all projects: `tacit install gemini --allow-tools` without --project"

@@ -25,6 +25,7 @@ from tacit.hosts.transcripts.rows import (
     parse_json,
     read_whole,
     text_in,
+    unchanged,
     whole,
 )
 from tacit.reading.prompts import SUMMARY_TAKEN, without_added_files
@@ -43,8 +44,8 @@ def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = 
         OSError: if the file cannot be read.
     """
     text, end = read_whole(path)
-    if since and since.head == end.head and since.offset == end.offset:
-        return Transcript(end=since)
+    if (as_it_was := unchanged(since, end)) is not None:
+        return as_it_was
     meta, messages, bad = _messages(text)
     builder = TurnBuilder()
     if subagents or meta.get("kind", "main") == "main":

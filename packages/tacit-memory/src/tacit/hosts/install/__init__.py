@@ -189,7 +189,7 @@ def plan(
         home: where Tacit keeps its data.
         launcher: what hosts call; default `home.launcher`.
         trust: whether to approve the hooks in the host's settings, if the host requires this. Set it only if the user asked for it.
-        allow: whether the host shall call `permissions.TOOLS` without asking. Set it only if the user chose; None = as it is.
+        allow: whether the host shall call `TOOLS` without asking. Set it only if the user chose; None = as it is.
 
     Raises:
         NotFound: unknown host.

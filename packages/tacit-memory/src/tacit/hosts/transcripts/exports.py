@@ -32,6 +32,7 @@ from tacit.hosts.transcripts.rows import (
     read_whole,
     take_message,
     text_in,
+    unchanged,
     whole,
 )
 from tacit.state.captured import Position
@@ -398,8 +399,8 @@ def read_specstory(path: Path, since: Position | None = None, *, subagents: bool
         OSError: if the file cannot be read.
     """
     text, end = read_whole(path)
-    if since and since.head == end.head and since.offset == end.offset:
-        return Transcript(end=since)
+    if (as_it_was := unchanged(since, end)) is not None:
+        return as_it_was
     builder = TurnBuilder()
     for speaker, sidechain, at_ms, body in _spoken(text):
         if sidechain and not subagents:

@@ -114,7 +114,7 @@ def text_in(fields: Fields, name: str) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class RowReader:
-    """A reading of a file of JSON lines; iterate it once, then ask for `end`. Mutable.
+    """A reading of a file of JSON lines: walk through it once, then ask for the transcript. Mutable.
 
     Attributes:
         path: the file.
@@ -129,14 +129,6 @@ class RowReader:
     _turn_offset: int = 0
     _head: str = ""
     _builder: TurnBuilder | None = None
-
-    def __iter__(self) -> Iterator[Fields]:
-        """The rows, in order.
-
-        Raises:
-            OSError: if the file cannot be read.
-        """
-        return cast("Iterator[Fields]", self.read(parse_json, dict))
 
     def read(self, parse: Callable[[bytes], object], kind: type[_Row]) -> Iterator[_Row]:
         """Yield what `parse` makes of the lines, in order, where it is of `kind`; it gives None for what is no JSON.
@@ -165,8 +157,28 @@ class RowReader:
                 self.bad += not clean or not all(isinstance(row, kind) for row in rows)
                 yield from (row for row in rows if isinstance(row, kind))
 
-    def builder(self) -> TurnBuilder:
-        """A builder that counts on from where the earlier reading stopped; ask after the first row."""
+    def walk(self, take: Callable[[TurnBuilder, Fields], None]) -> TurnBuilder:
+        """Give each row to `take`, which says what it means; return the builder with the turns.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        return self.walk_parsed(parse_json, dict, take)
+
+    def walk_parsed(
+        self, parse: Callable[[bytes], object], kind: type[_Row], take: Callable[[TurnBuilder, _Row], None]
+    ) -> TurnBuilder:
+        """Give each row that `parse` makes of the lines to `take`, where it is of `kind`; return the builder with the turns.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        for row in self.read(parse, kind):
+            take(self._builder or self._begin(), row)
+        return self._builder or self._begin()
+
+    def _begin(self) -> TurnBuilder:
+        """Make the builder, which counts on from where the earlier reading stopped: known with the first row."""
         self._builder = TurnBuilder(prompts=self.since.prompts, last=self.since.last)
         return self._builder
 
@@ -214,6 +226,12 @@ def read_whole(path: Path) -> tuple[str, Position]:
     raw = path.read_bytes()
     end = Position(offset=len(raw), head=hashlib.sha256(raw).hexdigest()[:16])
     return decode_text(raw).replace("\0", ""), end
+
+
+def unchanged(since: Position | None, end: Position) -> Transcript | None:
+    """Return the empty transcript of a file that is as it was when it was read up to `since`; None = it changed."""
+    same = since is not None and since.head == end.head and since.offset == end.offset
+    return Transcript(end=since) if since is not None and same else None
 
 
 def whole(
