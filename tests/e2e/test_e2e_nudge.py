@@ -10,7 +10,7 @@ import time
 import pytest
 
 from e2e.host_matrix import proves
-from tacit.app.nudges import EVERY, NUDGE, START_LINE
+from tacit.app.delivery_texts import EVERY, NUDGE, START_LINE
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 
 pytestmark = pytest.mark.e2e

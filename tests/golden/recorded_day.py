@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 
 from presets.driving import Workplace, speaks
 from samples import NOW_MS
-from tacit.app.caller import Caller
+from tacit.app.values import Caller
 from tacit.daemon.spool import parse_payload
 from tacit.mcp.arguments import Context
 from tacit.mcp.tools import context

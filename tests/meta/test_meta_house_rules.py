@@ -142,7 +142,7 @@ def test_only_declarations_name_stored_values():
         or (isinstance(node, ast.Call) and "ValueName" in {ast.unparse(one).strip("'") for one in node.args})
     }
     assert makers == {
-        "packages/tacit-memory/src/tacit/state/named_value.py",
+        "packages/tacit-memory/src/tacit/state/registry.py",
         "packages/tacit-memory/src/tacit/ports/store.py",
     }, "the port declares the type"
     untyped = [path for path in SOURCE if "tacit-evals" in path.parts]

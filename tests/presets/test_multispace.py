@@ -17,11 +17,14 @@ from tacit.app.wiring import open_injection
 from tacit.errors import StoreError
 from tacit.model.pack import DivergenceAlert, PackItem
 from tacit.presets import preset_of
-from tacit.presets.multispace.badges import LocalTime, badges
-from tacit.presets.multispace.divergence import current_work, divergences, in_window
-from tacit.presets.multispace.render import alert_text
-from tacit.presets.multispace.score import (
+from tacit.presets.multispace.preset import (
+    LocalTime,
+    alert_text,
+    badges,
+    current_work,
+    divergences,
     diversity_bonus,
+    in_window,
     multispace_relevance,
     priority,
     recency_factor,

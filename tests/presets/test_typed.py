@@ -9,9 +9,9 @@ import pytest
 from presets.acceptance import acceptance
 from presets.driving import lines_of
 from samples import DAY_MS, NOW_MS
-from tacit.app.caller import Caller
 from tacit.app.reasons import reason_text, silence_text
 from tacit.app.stats import stats_of
+from tacit.app.values import Caller
 from tacit.capture.prepare import importance_of
 from tacit.config.fields import check_layer
 from tacit.config.settings import EmbedderSettings

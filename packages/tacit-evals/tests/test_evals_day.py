@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tacit.app.nudges import NUDGE
+from tacit.app.delivery_texts import NUDGE
 from tacit_evals.day import (
     Call,
     Day,

@@ -12,8 +12,8 @@ from typing import Any, cast
 import pytest
 
 from tacit.app.admin.purging import Purger
-from tacit.app.parts import Parts
 from tacit.app.sharing.syncing import Syncing
+from tacit.app.values import Parts
 from tacit.backends.sqlite import SqliteStore
 from tacit.cli.status import SOON_MS, sign_in_advice
 from tacit.errors import InvalidInput, NotLoggedIn, StoreError, SyncError

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from e2e.web.driver import Looked, load_axe, served, settle, signed_in
-from tacit.app.holdout import merged, shard_of
+from tacit.app.stats import merged, shard_of
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity

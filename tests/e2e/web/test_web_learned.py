@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from agent import send
 from e2e.web.driver import Served, browser, chromium, served, settle, signed_in
-from tacit.app.nudges import EVERY, NUDGE
+from tacit.app.delivery_texts import EVERY, NUDGE
 from tacit.app.wiring import open_engine
 from tacit.daemon.page.files import is_built
 from tacit.model.memory import Speaker

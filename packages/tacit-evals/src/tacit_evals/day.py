@@ -32,7 +32,7 @@ from mcp.shared.exceptions import MCPError
 from rich.console import Console
 from rich.table import Table
 
-from tacit.app.nudges import NOT_KEPT, NUDGE
+from tacit.app.delivery_texts import NOT_KEPT, NUDGE
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
 from tacit.model.ids import LEAST_ENDING

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Recollection,
         Stored,
     )
-    from tacit.session.history import is_block, prune_blocks, without_blocks
+    from tacit.session.ledger import is_block, prune_blocks, without_blocks
 
 __version__ = "0.1.0"
 __all__ = [
@@ -68,9 +68,9 @@ _WHERE = {
     "open_engine": "tacit.app.wiring",
     "open_injection": "tacit.app.wiring",
     "TacitError": "tacit.errors",
-    "is_block": "tacit.session.history",
-    "prune_blocks": "tacit.session.history",
-    "without_blocks": "tacit.session.history",
+    "is_block": "tacit.session.ledger",
+    "prune_blocks": "tacit.session.ledger",
+    "without_blocks": "tacit.session.ledger",
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.session.remotes import name_remote
+from tacit.session.projects import name_remote
 
 BASE = Path("/w/app")
 WORDS = st.sampled_from(["shop", "Shop", "app", "team", "Team", "a-b", "x.y", "lib"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tacit.app.engine import Engine
-from tacit.app.queries.why_not_text import sentences
+from tacit.app.queries.why_not import sentences
 from tacit.app.values import RecallAsked
 from tacit.app.wiring import open_engine
 from tacit.config.overrides import SettingsTarget

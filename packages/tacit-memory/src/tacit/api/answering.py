@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tacit.app.caller import PROGRAM, Caller
+from tacit.app.values import PROGRAM, Caller
 from tacit.errors import DaemonUnavailable
 from tacit.model.memory import Speaker
 

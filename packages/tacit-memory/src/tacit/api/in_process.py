@@ -11,8 +11,8 @@ from pydantic_core import to_json
 from tacit.api.answering import Answer, Parameters
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.routes import answer_of, checked_body, checked_values, encoded
-from tacit.app.caller import PROGRAM
 from tacit.app.engine import Engine
+from tacit.app.values import PROGRAM
 from tacit.model.memory import Speaker
 
 _BY_PATH = {(endpoint.method, endpoint.path): endpoint for endpoint in ENDPOINTS}

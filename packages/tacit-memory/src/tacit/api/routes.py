@@ -29,7 +29,7 @@ from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.openapi import openapi_document
 from tacit.api.problems import RequestRefused, problem, problem_of
 from tacit.api.stream import Streams
-from tacit.app.caller import PROGRAM
+from tacit.app.values import PROGRAM
 from tacit.errors import InvalidInput, InvalidPayload, TacitError
 from tacit.safety.authority import speaker_of
 from tacit.safety.trust import require_user

@@ -14,15 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.app.asking.access import NamingAccess
-from tacit.app.asking.anticipation import Anticipation
-from tacit.app.asking.prompt_judge import PromptJudge, prompt_ms
-from tacit.app.caller import Caller
-from tacit.app.delivery_context import use_counts
+from tacit.app.asking import Anticipation, NamingAccess, PromptJudge, prompt_ms
+from tacit.app.delivery_texts import Nudges, use_counts
 from tacit.app.learning import Learning
 from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.nudges import Nudges
-from tacit.app.parts import Parts
 from tacit.app.prerender import HookDeadline, StartBlocks
 from tacit.app.projects import Projects
 from tacit.app.queries.agent_tools import AgentTools
@@ -30,9 +25,9 @@ from tacit.app.queries.items import Items
 from tacit.app.queries.recall_inputs import SURFACES, signal_and_state
 from tacit.app.queries.session_answers import ContextAnswer, memories_of
 from tacit.app.sessions import LiveSessions
-from tacit.app.signals import SignalHandler, SignalResult, of_its_agent, query_of
+from tacit.app.signals import SignalHandler, of_its_agent, query_of
 from tacit.app.stats import status_of
-from tacit.app.values import Delivery, EngineStatus, RecallAsked, Recalled
+from tacit.app.values import Caller, Delivery, EngineStatus, Parts, RecallAsked, Recalled, SignalResult
 from tacit.app.visibility import Visibility
 from tacit.config.home import Home
 from tacit.config.settings import Notes, Settings
@@ -68,8 +63,7 @@ from tacit.recall.query import budget_for
 from tacit.recall.render import renderer
 from tacit.recall.spaces import token_matches_of
 from tacit.recall.stage import Context, Outcome, StageLog, Tools
-from tacit.session.compactions import Compactions
-from tacit.session.outcomes import outcome_of
+from tacit.session.transcripts import Compactions, outcome_of
 from tacit.text.lazy_regex import compile_all
 
 if TYPE_CHECKING:  # see `LazyWriting`

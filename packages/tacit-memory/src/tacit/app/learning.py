@@ -16,12 +16,11 @@ from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from tacit.app.holdout import HoldoutCounter
 from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import WRITE_DELAY_S, LiveSessions
-from tacit.app.signals import SignalResult
+from tacit.app.stats import HoldoutCounter
+from tacit.app.values import Parts, SignalResult
 from tacit.config.settings import CaptureSettings
 from tacit.errors import Conflict
 from tacit.model.change_reason import ChangeCause

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.reasons import change_text
+from tacit.app.values import Parts
 from tacit.capture.marks import kind_of
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import (

@@ -1,29 +1,62 @@
-"""Live session records: one owner, signals of one session in order, written behind the answer.
-
-The newest record of a session is kept in memory; the store is written by one background thread in the order of the
-signals, so that the answer need not wait for the disk. `flush` waits for it; a crash loses at most the last moments.
-It writes when nobody is waiting for an answer: on a busy machine it would otherwise take the processor from the next one.
-Of a session that has moved on meanwhile only the newest record is written, with the traces of all its signals.
-While another holds the store for longer than a writer waits (a purge, a check), what is to be written is kept and tried again.
-"""
+"""Live session records: one owner, signals of one session in order, written behind the answer; and the feed of the traces that are stored."""
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event, Lock, RLock
 from time import monotonic
 
-from tacit.app.admin.feed import TraceFeed
 from tacit.app.redaction import Clean, clean_session, clean_trace, raw_texts_of
 from tacit.errors import NotFound, StoreBusy
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import SessionStore, TraceStore
 from tacit.session.answer_priority import run_after_answer
+
+# New traces to whoever looks on. In: traces as they are stored, cleaned already. Out: calls of those who asked for them.
+#
+# Knows no event loop: a listener is called on the thread that stored the trace and must not block. Keeps nothing.
+
+Listener = Callable[[Trace], None]
+
+
+class TraceFeed:
+    """Hands every stored trace on. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._listeners: tuple[Listener, ...] = ()
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with every trace from now on; call what comes back to end that."""
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
+
+        def leave() -> None:
+            with self._lock:
+                self._listeners = tuple(other for other in self._listeners if other is not listener)
+
+        return leave
+
+    def publish(self, traces: Iterable[Trace]) -> None:
+        """Hand `traces` on, in order."""
+        listeners = self._listeners
+        for trace in traces if listeners else ():
+            for listener in listeners:
+                listener(trace)
+
+
+# Live session records: one owner, signals of one session in order, written behind the answer.
+#
+# The newest record of a session is kept in memory; the store is written by one background thread in the order of the
+# signals, so that the answer need not wait for the disk. `flush` waits for it; a crash loses at most the last moments.
+# It writes when nobody is waiting for an answer: on a busy machine it would otherwise take the processor from the next one.
+# Of a session that has moved on meanwhile only the newest record is written, with the traces of all its signals.
+# While another holds the store for longer than a writer waits (a purge, a check), what is to be written is kept and tried again.
 
 NOBODY = SessionKey(host="", session_id="")
 """Whose a question is that no session asks."""

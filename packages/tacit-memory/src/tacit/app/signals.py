@@ -9,13 +9,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from tacit.app.asking.prompt_judge import PromptJudge
-from tacit.app.delivery_context import (
+from tacit.app.asking import PromptJudge
+from tacit.app.delivery_texts import (
+    Notices,
+    Nudges,
     adjust_query_budget,
     announce_nothing_found,
     current_hashes,
@@ -25,14 +27,12 @@ from tacit.app.delivery_context import (
     turns_before,
     use_counts,
 )
-from tacit.app.notices import Notices
-from tacit.app.nudges import Nudges
 from tacit.app.projects import Projects
 from tacit.app.queries.recall_inputs import recall_inputs_of
 from tacit.app.reasons import summary_text
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
-from tacit.app.values import Delivery
+from tacit.app.values import Delivery, SignalResult
 from tacit.config.settings import Settings
 from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
@@ -59,27 +59,22 @@ from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store
 from tacit.presets import preset_of
-from tacit.presets.refresh.cadence import LowInformation, RefreshBlock
+from tacit.presets.refresh.preset import LowInformation, RefreshBlock
 from tacit.reading.errors import error_signature
 from tacit.reading.situation import read_situation
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import OPT_OUT, build_query, settings_for, surface_for
 from tacit.recall.render import renderer
 from tacit.recall.stage import Context, Outcome, StageLog, Told
-from tacit.session import blocking, ledger
-from tacit.session.arming import still_armed
-from tacit.session.family import AGENT_MARK
-from tacit.session.ledger import (
-    carried_start_pack,
-    changed_since,
-    ids_dropped_by_compaction,
-    with_start_pack,
-)
+from tacit.session import ledger
+from tacit.session.ledger import carried_start_pack, changed_since, ids_dropped_by_compaction, with_start_pack
 from tacit.session.transitions import (
+    AGENT_MARK,
     apply_signal,
     folder_of,
     open_session,
     record_signal,
+    still_armed,
     take_task,
     was_handled,
 )
@@ -105,17 +100,6 @@ class _DeliveryContext(TypedDict):
     files: tuple[str, ...]
     remaining: Callable[[], float]
     log: StageLog
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignalResult:
-    """The result of a signal: the delivery, the new record, the project, and the folder of it that the agent works in."""
-
-    delivery: Delivery
-    state: SessionState
-    project: ProjectRecord | None
-    folder: str = ""
-    repeated: bool = False
 
 
 class SignalHandler:
@@ -521,7 +505,7 @@ class SignalHandler:
         context = Context(
             in_context=lambda memory: (
                 None
-                if surface is Surface.ACTION and blocking.is_due(memory, signal, state, may_refuse=may_refuse)
+                if surface is Surface.ACTION and ledger.is_due(memory, signal, state, may_refuse=may_refuse)
                 else ledger.why_in_context(state, memory, surface=surface, reinject_after=again)
             ),
             pinned_in_context=_pinned_held(state, surface, capabilities, settings),
@@ -549,7 +533,7 @@ class SignalHandler:
         carried, state = self._nudges.carried(sentence, delivered.block, state, holds=capabilities.holds)
         if carried is not delivered.block:
             trace = replace(trace, block=carried.text, tokens=carried.tokens)
-        refused = blocking.refusing(carried, chosen, signal, state, may_refuse=may_refuse)
+        refused = ledger.refusing(carried, chosen, signal, state, may_refuse=may_refuse)
         state = ledger.record(
             state, items=delivered.pack.given, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
         )  # fmt: skip

@@ -1,16 +1,105 @@
-"""Return values of the engine. Frozen, without behavior."""
+"""Values of the engine, frozen and without behavior: who asks, the parts it is made of, and what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tacit.app.redaction import Redactors
+from tacit.config.home import Home
+from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import Settings
+from tacit.hosts.registry import HostFolders
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Speaker
 from tacit.model.pack import Block, Pack, Surface
-from tacit.model.session import SessionKey
+from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import AskedWith, SilenceCause, Trace
-from tacit.ports.store import StoreStats
+from tacit.ports.clock import Clock
+from tacit.ports.host import Host
+from tacit.ports.models import Embedder, Reranker, TokenCounter
+from tacit.ports.store import ProjectRecord, Salvage, Store, StoreStats
+from tacit.ports.writer import Writer
 from tacit.sync.views import SyncStatus
+
+# Who asks for something: one value that every entry point fills in. In: nothing. Out: a frozen value.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks, as the entry point knows it.
+
+    Attributes:
+        speaker: whose word it is.
+        by_tool: an agent calls a tool. It sees what its folder shows; a program or the user sees all folders.
+        cwd: working folder of the agent; "" = unknown, then a tool shows only universal memories.
+        client: names the process that asks, for as long as it lives; "" = unknown.
+        session: the session that calls a tool that writes; None = unknown.
+    """
+
+    speaker: Speaker = Speaker.AGENT
+    by_tool: bool = True
+    cwd: str = ""
+    client: str = ""
+    session: SessionKey | None = None
+
+    @property
+    def by_user(self) -> bool:
+        """Whether the user asks, who sees everything of theirs."""
+        return self.speaker is Speaker.USER
+
+
+PROGRAM = Caller(by_tool=False)
+"""A program that does not prove to be the user."""
+USER = Caller(speaker=Speaker.USER, by_tool=False)
+"""The user, by hand."""
+
+
+# The parts of the engine as one value. Only `wiring.py` builds it, so tests can replace any part by a fake.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Everything the engine uses from outside.
+
+    Attributes:
+        home: folder of the data.
+        host_folders: where hosts keep transcripts.
+        settings: settings that follow their files.
+        store, embedder, clock, kinds: the parts by their ports.
+        redactor: takes secrets out, by the settings of the place that a text belongs to.
+        tokens: the token counter, for stored memories and for blocks.
+        hosts: adapters by name.
+        suspect: whether damage was met in the store since it was opened.
+        store_as_of: makes an empty store in memory whose date is that moment.
+        reranker: a second-stage model of the user's own; None = there is none.
+        writer: a language model of the user's own that writes up finished sessions; None = there is none.
+        anticipating, judging: language models of the user's own that name memories in the pause, and at the prompt; None = there is none.
+        remote_embedder: whether the embedder waits for a server, so that recall must not wait for it.
+        salvaged: what became of a damaged store; None = it was sound, or the damaged file is gone.
+    """
+
+    home: Home
+    host_folders: HostFolders
+    settings: SettingsWatcher
+    store: Store
+    embedder: Embedder
+    tokens: TokenCounter
+    clock: Clock
+    redactor: Redactors
+    kinds: KindRegistry
+    hosts: Mapping[str, Host]
+    store_as_of: Callable[[int], Store]
+    salvaged: Salvage | None = None
+    remote_embedder: bool = False
+    reranker: Reranker | None = None
+    writer: Writer | None = None
+    anticipating: Writer | None = None
+    judging: Writer | None = None
+    suspect: Callable[[], bool] = lambda: False
+
+
+# Return values of the engine. Frozen, without behavior.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +128,17 @@ class Delivery:
     trace: Trace | None = None
     pack: Pack | None = None
     failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalResult:
+    """The result of a signal: the delivery, the new record, the project, and the folder of it that the agent works in."""
+
+    delivery: Delivery
+    state: SessionState
+    project: ProjectRecord | None
+    folder: str = ""
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import cast
 
 from tacit.app.engine import Engine
-from tacit.app.parts import Parts
 from tacit.app.prerender import remove_blocks
 from tacit.app.queries.injection import Injection
 from tacit.app.redaction import Clean, Redactors, outgoing
+from tacit.app.values import Parts
 from tacit.config.environment import secret
 from tacit.config.home import Home
 from tacit.config.kinds import kind_registry

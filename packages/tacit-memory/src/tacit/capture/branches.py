@@ -45,7 +45,7 @@ from tacit.model.memory import Memory, Relation
 from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
 from tacit.ports.store import MemoryFilter, Store
-from tacit.session.branches import WorkTree, commit_at, head_branch, is_branch_name, merged_ref, work_tree_of
+from tacit.session.projects import WorkTree, commit_at, head_branch, is_branch_name, merged_ref, work_tree_of
 from tacit.state.captured import BranchState
 from tacit.state.registry import BRANCHES
 from tacit.system.git import Commit, LogEntry

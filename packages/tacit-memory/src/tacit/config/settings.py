@@ -21,7 +21,7 @@ from tacit.presets.typed.settings import TypedSettings
 SpaceName = Literal[
     "semantic", "lexical", "code", "entity", "character", "recent", "intent", "periodic", "sequence", "causal", "graph", "late", "expanded"
 ]  # fmt: skip
-"""The spaces that are built; a further one is added here together with its module in `recall/spaces/`."""
+"""The spaces that are built; a further one is added here together with its section in `recall/spaces.py`."""
 
 
 class Budgets(Section):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, Protocol, cast
 
 from tacit.safety.escape import OPEN_TAG
-from tacit.session.history import MARKS
+from tacit.session.ledger import MARKS
 
 Role = Literal["user", "assistant", "tool", "system", ""]
 GAP = "\n\n"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacit.app.caller import Caller
+from tacit.app.values import Caller
 from tacit.errors import InvalidInput, NotFound
 from tacit.mcp import arguments as ask
 from tacit.mcp.resources import read

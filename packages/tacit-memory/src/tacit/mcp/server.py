@@ -26,7 +26,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from tacit import __version__
-from tacit.app.caller import Caller
+from tacit.app.values import Caller
 from tacit.config.settings import ToolSet
 from tacit.errors import TacitError
 from tacit.mcp.prompts import PROMPTS, Prompt, message

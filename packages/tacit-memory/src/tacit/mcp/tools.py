@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from tacit.app.caller import Caller
 from tacit.app.queries.agent_tools import MemoryListing
 from tacit.app.queries.session_answers import ContextAnswer
+from tacit.app.values import Caller
 from tacit.config.settings import ToolSet
 from tacit.errors import NotFound
 from tacit.mcp import arguments as ask

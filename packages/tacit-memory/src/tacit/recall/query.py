@@ -37,7 +37,7 @@ from tacit.reading.prompts import machine_made
 from tacit.reading.situation import is_whole_question, read_call, read_finished, read_situation
 from tacit.reading.terms import find_entities
 from tacit.recall.stage import Outcome, Preset
-from tacit.session.holdout import held_out
+from tacit.session.transitions import held_out
 from tacit.text.tokens import count_words
 
 OPT_OUT = "#notacit"

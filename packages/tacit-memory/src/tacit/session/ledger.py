@@ -1,20 +1,25 @@
-"""The ledger: the exposures that a session's context holds. Pure functions over `SessionState`; only the daemon stores the result.
-
-A resumed session and a fork still have in their context what was injected before. They get what has changed since they were
-answered last, and once what a compaction dropped.
-"""
+"""What a session was given: what its context holds, what may come again, what refuses a call, and what is left of it in a list of messages. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar, cast
 
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Block, PackItem, Surface
 from tacit.model.session import Exposure, RenderedBlock, SessionState, StartPack
-from tacit.model.signal import SessionStarted, Signal
+from tacit.model.signal import SessionStarted, Signal, ToolStarting
 from tacit.model.trace import DropCause, DropReason
 from tacit.ports.store import Recorded
+from tacit.reading.moment_calls import fit_of, read_call_facts
+from tacit.reading.moments import read_moments
+from tacit.safety.escape import OPEN_TAG
+
+# The ledger: the exposures that a session's context holds. Pure functions over `SessionState`; only the daemon stores the result.
+#
+# A resumed session and a fork still have in their context what was injected before. They get what has changed since they were
+# answered last, and once what a compaction dropped.
 
 MAX_EXPOSURES = 4000
 MAX_BLOCKS = 400
@@ -275,3 +280,85 @@ def changed_since(
         return old is None or old.status != "active" or old.content_hash != memory.content_hash
 
     return changed
+
+
+# Our blocks in a list of messages that an agent keeps itself: find them, bound their number, leave them out of a summary.
+#
+# In: messages as role and content (a text, or parts with a `text`), oldest first. Out: a new list; messages are never
+# changed. For hosts that keep the list themselves `ledger.bounded` does the same by message id. Source: the ambient seed,
+# "bounded persistence and compactor-aware filtering" (P1 to P3).
+
+MARKS = (f"<{OPEN_TAG}", "[Context from memory]")
+"""How a block begins; memory text cannot begin so, because it is escaped."""
+M = TypeVar("M", bound=Mapping[str, object])
+
+
+def is_block(message: Mapping[str, object]) -> bool:
+    """Whether `message` is a block of ours: a user message with a text that begins with a mark."""
+    return message.get("role") == "user" and any(text.lstrip().startswith(MARKS) for text in _texts(message))
+
+
+def prune_blocks(messages: Sequence[M], *, most: int, incoming: bool = False) -> list[M]:
+    """The messages with at most `most` blocks, the newest ones; 0 = none.
+
+    Call it on every turn, also when nothing new is handed over. With `incoming` room is left for one more block.
+    """
+    at = [number for number, message in enumerate(messages) if is_block(message)]
+    keep = max(0, most - 1 if incoming else most)
+    gone = set(at[: max(0, len(at) - keep)])
+    return [message for number, message in enumerate(messages) if number not in gone]
+
+
+def without_blocks(messages: Sequence[M]) -> list[M]:
+    """The messages without any block: what a compaction may summarise, so that no memory is said twice as news."""
+    return [message for message in messages if not is_block(message)]
+
+
+def _texts(message: Mapping[str, object]) -> list[str]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [content]
+    if not isinstance(content, Sequence):
+        return []
+    blocks = [
+        cast(Mapping[str, object], block)
+        for block in cast(Sequence[object], content)
+        if isinstance(block, Mapping)
+    ]
+    return [text for block in blocks if isinstance(text := block.get("text"), str)]
+
+
+# Rules that the user marked as blocking, and those that forbid a call in their own words: the call is refused once, with the rule as the reason.
+#
+# In: memories, the signal and the session's record before the delivery. Out: whether a rule is due, and the block as a refusal.
+# Never refuses by anything that the user did not say or confirm, never twice for one rule in one epoch, never after the call.
+
+
+def is_due(memory: Memory, signal: Signal, state: SessionState, *, may_refuse: bool) -> bool:
+    """Whether `memory` may refuse the call that `signal` announces; it then comes again although it is in context."""
+    if not may_refuse or not isinstance(signal, ToolStarting):
+        return False
+    if memory.provenance.tier is not TrustTier.USER:
+        return False
+    if not memory.trigger.blocking and not _forbids(memory, signal):
+        return False
+    return not any(
+        entry.memory_id == memory.id and entry.surface is Surface.ACTION and entry.epoch == state.epoch
+        for entry in state.ledger
+    )
+
+
+def _forbids(memory: Memory, signal: ToolStarting) -> bool:
+    """Whether the words of `memory` forbid this very call."""
+    facts = read_call_facts(signal.call)
+    return any(moment.forbids and fit_of(moment, facts) == "now" for moment in read_moments(memory.content))
+
+
+def refusing(
+    block: Block, memories: Iterable[Memory], signal: Signal, state: SessionState, *, may_refuse: bool
+) -> Block:
+    """`block` as a refusal where one of the memories it was made from is due to refuse the call."""
+    if block.empty or block.surface is not Surface.ACTION:
+        return block
+    due = any(is_due(memory, signal, state, may_refuse=may_refuse) for memory in memories)
+    return replace(block, refuses=True) if due else block

@@ -1,26 +1,198 @@
-"""The project that a folder belongs to. In: a folder. Out: a `ProjectRecord`.
-
-A project is the repository that its git remote names, else its folder. Git is asked what a configuration says, once for each state of the
-file, since this happens before every prompt; without git a folder has no remote. Where a `.git` that is a file or a link leads is looked up
-here, for git believes it: worktrees and submodules count as git's own only where the repository points back to them; otherwise the folder
-is a project by itself. Whether a folder that names a known
-repository may share its memories is not decided here: `tacit.app.projects` asks the user.
-"""
+"""What a folder is: its project, the name of its remote, and the branch that is checked out."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from urllib.parse import quote, unquote
 
 from tacit.model.scope import USER_FOLDER, user_project_id
 from tacit.ports.store import ProjectRecord
-from tacit.session.remotes import name_remote
 from tacit.system.git import Git
+from tacit.text.lazy_regex import lazy_regex
+
+# Canonical names of repositories, from the URL of a git remote. In: a URL, and the folder it is resolved against. Out: text.
+#
+# Two urls get the same name only where git reaches the same repository through both: by ssh or https, with or without
+# credentials, on the default port of the scheme or without one. Never asks git or the network.
+#
+# Source: git-clone(1), "GIT URLS"; connect.c:parse_connect_url; RFC 3986, section 6.2.
+
+MAX_URL = 2_000
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*(?=://)", re.IGNORECASE)
+_HELPER = re.compile(r"[a-z0-9]+(?=::)", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ESCAPE = re.compile(r"%[0-9a-f]{2}", re.IGNORECASE)
+_PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*(?=@)")
+
+_SSH = ("ssh", "git+ssh", "ssh+git")
+_DEFAULT_PORTS = {
+    "ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418, "ftp": 21, "ftps": 990, "rsync": 873,
+}  # fmt: skip
+
+_FORGES = frozenset({"github.com", "gist.github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
+"""Their paths are compared without case, and no part of a path depends on who asks."""
+_SSH_OVER_HTTPS = {
+    "ssh.github.com": "github.com",
+    "altssh.gitlab.com": "gitlab.com",
+    "altssh.bitbucket.org": "bitbucket.org",
+}
+_SERVICE_USERS = frozenset({"git", "gitea", "forgejo", "gitolite", "gitlab", "gogs"})
+"""Login names of git servers: there a path does not begin in anybody's home folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Address:
+    """The place of a remote repository. `from_home` = the path is relative to the home folder of `user`."""
+
+    scheme: str
+    host: str
+    port: int | None
+    user: str
+    path: str
+    from_home: bool
+
+
+def name_remote(url: str, *, base: Path) -> str:
+    """The repository that `url` leads to, as `host[:port]/path`, an absolute path, or `helper::address`; "" = none.
+
+    Args:
+        url: what stands in the configuration, after `insteadOf`.
+        base: the folder against which git resolves a relative path.
+    """
+    text = url.strip()
+    if not text or len(text) > MAX_URL or _CONTROL.search(text):
+        return ""
+    helper = _HELPER.match(text)
+    if helper:
+        return _PASSWORD.sub(r"\1", text).rstrip("/")
+    scheme = _SCHEME.match(text)
+    if scheme and scheme.group().lower() == "file":
+        return _local("/" + unquote(text[scheme.end() + 3 :]).lstrip("/"), base)
+    if scheme:
+        address = _from_url(scheme.group().lower(), text[scheme.end() + 3 :])
+    elif ":" in text.partition("/")[0]:
+        address = _from_scp(text)
+    else:
+        return _local(text, base)
+    return _name(address) if address else ""
+
+
+def _local(path: str, base: Path) -> str:
+    if _CONTROL.search(path):
+        return ""
+    whole = os.path.realpath(base / os.path.expanduser(path))  # noqa: PTH111 - leaves an unknown user's `~` as it is
+    return _without_suffix(whole) or whole
+
+
+def _without_suffix(path: str) -> str:
+    return path.rstrip("/").removesuffix(".git").rstrip("/")
+
+
+def _from_url(scheme: str, address: str) -> _Address | None:
+    at = re.search(r"[/?#]", address)
+    authority, path = (address[: at.start()], address[at.start() :]) if at else (address, "")
+    user, host, port = _split_authority(authority)
+    if not host or port == "":
+        return None
+    ssh = scheme in _SSH
+    from_home = ssh and path.startswith("/~")
+    if from_home:
+        owner, _, path = path[2:].partition("/")
+        user = owner or user
+    return _Address(
+        scheme=scheme,
+        host=host,
+        port=int(port) if port and int(port) != _DEFAULT_PORTS.get(scheme) else None,
+        user=_decode(user) if ssh else "",
+        path=_decode(path),
+        from_home=from_home,
+    )
+
+
+def _from_scp(text: str) -> _Address | None:
+    """`[user@]host:path`, `[user@][::1]:path`, `[user@host:port]:path`."""
+    head, bracket, path = text.partition("]:")
+    if bracket and "[" in head:
+        before, _, inside = head.partition("[")
+        literal = inside.count(":") > 1
+        user, host, port = _split_authority(f"{before}[{inside}]" if literal else before + inside)
+    else:
+        head, _, path = text.partition(":")
+        user, _, host = head.rpartition("@")
+        port = None
+    if not host or port == "":
+        return None
+    from_home = not path.startswith("/")
+    if path.startswith("~"):
+        owner, _, path = path[1:].partition("/")
+        user = owner or user
+    return _Address(
+        scheme="ssh",
+        host=host,
+        port=int(port) if port and int(port) != _DEFAULT_PORTS["ssh"] else None,
+        user=user,
+        path=path.replace("%", "%25"),  # taken literally, where a url's path has escapes
+        from_home=from_home,
+    )
+
+
+def _split_authority(authority: str) -> tuple[str, str, str | None]:
+    """User without password, host, and port: None = not given, "" = no number."""
+    credentials, _, place = authority.rpartition("@")
+    user = credentials.partition(":")[0]
+    host, _, port = place.rpartition(":") if re.search(r":[^\]]*$", place) else (place, "", "")
+    if not port:
+        return user, host, None
+    return user, host, port if port.isascii() and port.isdigit() and len(port) <= 5 else ""
+
+
+def _decode(path: str) -> str:
+    """Take escapes out of a url's path where they change nothing: a reserved character stays escaped."""
+    return _ESCAPE.sub(lambda match: _unreserved(match.group()), path)
+
+
+def _unreserved(escape: str) -> str:
+    code = int(escape[1:], 16)
+    reserved = code < 32 or code in b"/?#%" or code == 127
+    return escape.upper() if reserved else unquote(escape, "latin-1") if code < 128 else escape.upper()
+
+
+def _name(address: _Address) -> str:
+    host = address.host.lower().rstrip(".")
+    port = address.port
+    if host in _SSH_OVER_HTTPS and port in (None, 443):
+        host, port = _SSH_OVER_HTTPS[host], None
+    forge = host in _FORGES and port is None
+    top = "" if address.from_home else "/"
+    path = posixpath.normpath(top + _escape_wide(address.path)).lstrip("/")
+    path = _without_suffix(path.lower() if forge else path)
+    if path in ("", ".") or _CONTROL.search(path):
+        return ""
+    if address.from_home and not forge and address.user not in _SERVICE_USERS:
+        path = f"~{address.user}/{path}"
+    return f"{host}{'' if port is None else f':{port}'}/{path}"
+
+
+def _escape_wide(path: str) -> str:
+    """A letter beyond ASCII and its escape in UTF-8 get one form, the escape."""
+    return "".join(quote(letter) if ord(letter) > 127 else letter for letter in path)
+
+
+# The project that a folder belongs to. In: a folder. Out: a `ProjectRecord`.
+#
+# A project is the repository that its git remote names, else its folder. Git is asked what a configuration says, once for each state of the
+# file, since this happens before every prompt; without git a folder has no remote. Where a `.git` that is a file or a link leads is looked up
+# here, for git believes it: worktrees and submodules count as git's own only where the repository points back to them; otherwise the folder
+# is a project by itself. Whether a folder that names a known
+# repository may share its memories is not decided here: `tacit.app.projects` asks the user.
 
 _MAX_POINTER_BYTES = 4_096
 CONFIG_S = 2.0
@@ -254,3 +426,145 @@ def relative_path(path: str, *, root: str, cwd: str = "") -> str:
         return flat.relative_to(root).as_posix()
     except ValueError:
         return path if raw.is_absolute() else flat.as_posix()
+
+
+# The branch that is checked out in a work tree. In: a project's root. Out: its name.
+#
+# HEAD, one small file, is read by itself, since this happens before every prompt; git is asked where the file does not tell. All else is asked of git.
+#
+# The default branch is the one that `origin` names, else `main` or `master`. `develop` and `trunk` are treated like the default branch. If the default
+# branch is not known, no branch counts as unmerged. During a rebase, the branch that is being rebased counts as checked out.
+#
+# Source: gitrepository-layout(5).
+
+SHARED = ("main", "master", "trunk", "develop")
+"""Branches that count as merged wherever they exist, because teams merge their work into them."""
+_DEFAULTS = ("main", "master")
+_HEADS, _REMOTE, _REMOTES = "refs/heads/", "refs/remotes/origin/", "refs/remotes/"
+_NOT_IN_FILES = "refs/heads/.invalid"
+"""The content of HEAD in a repository with the `reftable` format: git knows more."""
+_NAME = lazy_regex(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]{0,199}")
+"""Source: git-check-ref-format(1)."""
+_REBASES = ("rebase-merge/head-name", "rebase-apply/head-name")
+_MAX_REF_BYTES = 4_096
+HEAD_S, REFS_S = 0.5, 2.0
+"""How long git may take to tell HEAD, or the default branch, while a prompt waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkTree:
+    """A work tree and the branches of its repository that count as merged.
+
+    Attributes:
+        checkout: its folders; both git folders are set.
+        git: what answers for it.
+        shared: the names of the default branch and of the other branches that count as merged; empty = the default branch is not known.
+        remote: whether the repository has a remote. If so, a branch counts as merged when the remote has merged it.
+    """
+
+    checkout: Checkout
+    git: Git
+    shared: tuple[str, ...]
+    remote: bool
+
+
+def work_tree_of(root: str | Path) -> WorkTree | None:
+    """The work tree at `root`, a resolved path; None if git would find none there."""
+    checkout = find_checkout(Path(root)) if root else None
+    if checkout is None or checkout.own is None or checkout.common is None:
+        return None
+    git = Git(folder=checkout.own, work_tree=checkout.root)
+    refs = git.refs(_REMOTES, *(f"{_HEADS}{name}" for name in _DEFAULTS), timeout_s=REFS_S) or {}
+    remote = any(name.startswith(_REMOTES) for name in refs) or bool(remote_url(checkout.common))
+    named = refs.get(f"{_REMOTE}HEAD", ("", ""))[1].removeprefix(_REMOTE)
+    default = next(
+        (name for name in (named, *_DEFAULTS) if name and merged_ref(name, remote=remote) in refs), ""
+    )
+    shared = (default, *(name for name in SHARED if name != default)) if default else ()
+    return WorkTree(checkout=checkout, git=git, shared=shared, remote=remote)
+
+
+def branch_at(tree: WorkTree) -> str:
+    """The unmerged branch that is checked out or being rebased; "" = no branch, or one that counts as merged."""
+    name = head_branch(tree.checkout)
+    return name if tree.shared and name not in tree.shared else ""
+
+
+def commit_at(tree: WorkTree, branch: str) -> str:
+    """The commit at the tip of a local branch, or ""."""
+    return (tree.git.refs(_HEADS + branch) or {}).get(_HEADS + branch, ("", ""))[0]
+
+
+def default_tip(tree: WorkTree) -> str:
+    """The newest commit known of the default branch, or "". With a remote called `origin` that is what was fetched: what stands there was pushed or merged."""
+    ref = merged_ref(tree.shared[0], remote=tree.remote) if tree.shared else ""
+    return (tree.git.refs(ref) or {}).get(ref, ("", ""))[0] if ref else ""
+
+
+def stand_of(tree: WorkTree) -> tuple[str, ...]:
+    """A value that changes when another branch is checked out, or when a branch that counts as merged moves. It is made of names and times of files."""
+    common = tree.checkout.common
+    if common is None:
+        return ()
+    refs = (merged_ref(name, remote=tree.remote) for name in tree.shared)
+    files = (common / "packed-refs", common / "reftable" / "tables.list", *(common / ref for ref in refs))
+    return head_branch(tree.checkout), *map(_changed_at, files)
+
+
+def refs_changed_at(root: str) -> tuple[str, ...]:
+    """A value that changes when a branch of the repository at `root` is made, moved or removed, or its remotes change."""
+    checkout = find_checkout(Path(root)) if root else None
+    if checkout is None or checkout.common is None:
+        return ()
+    names = (
+        "config",
+        "packed-refs",
+        "refs/heads",
+        "refs/remotes/origin",
+        "refs/remotes/origin/HEAD",
+        "reftable/tables.list",
+    )
+    return str(checkout.own), *(_changed_at(checkout.common / name) for name in names)
+
+
+def _changed_at(file: Path) -> str:
+    try:
+        return str(file.stat().st_mtime_ns)
+    except OSError:
+        return ""
+
+
+def head_branch(checkout: Checkout) -> str:
+    """The branch that is checked out or being rebased; "" = none."""
+    own = checkout.own
+    if own is None:
+        return ""
+    head = small_text(own / "HEAD")
+    if head == f"ref: {_NOT_IN_FILES}" or (own / "HEAD").is_symlink():
+        git = Git(folder=own, work_tree=checkout.root)
+        answer = git.ask("symbolic-ref", "--quiet", "HEAD", timeout_s=HEAD_S) or b""
+        head = f"ref: {answer.decode('utf-8', 'replace').strip()}" if answer else ""
+    if not head.startswith("ref:"):
+        head = next((text for name in _REBASES if (text := small_text(own / name))), "")
+    name = head.removeprefix("ref:").strip()
+    branch = name.removeprefix(_HEADS)
+    return branch if name.startswith(_HEADS) and is_branch_name(branch) and name != _NOT_IN_FILES else ""
+
+
+def is_branch_name(name: str) -> bool:
+    """Whether git accepts `name` as the name of a branch. Checks what makes it safe in a path and in shown text."""
+    return bool(_NAME.fullmatch(name)) and ".." not in name
+
+
+def merged_ref(name: str, *, remote: bool) -> str:
+    """The reference that says what is merged into the branch `name`: with a remote the fetched branch, else the local one."""
+    return f"{_REMOTE if remote else _HEADS}{name}"
+
+
+def small_text(path: Path) -> str:
+    """The first 4 KB of a file, without surrounding white space; "" if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_REF_BYTES).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""

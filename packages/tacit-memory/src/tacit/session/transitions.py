@@ -1,10 +1,12 @@
-"""State transitions of a session's record. Pure: (record, signal) -> record. Never decides what to inject."""
+"""How the record of a session changes, which sessions go together, and which go without memory. Pure: (record, signal) -> record."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from tacit.model.session import AgentTask, PendingFailure, SessionState
+from tacit.model.session import AgentTask, Armed, PendingFailure, SessionKey, SessionState
 from tacit.model.signal import (
     Compacting,
     MessageEnded,
@@ -21,6 +23,71 @@ from tacit.model.signal import (
 from tacit.model.trigger import Situation
 from tacit.session import ledger
 from tacit.session.projects import is_user_folder
+
+# Whether what a model in the pause named still holds for a session. In: a record. Out: what is armed, or None. Pure.
+
+TURNS = 1
+"""What is armed serves the turn that begins with the next prompt; after it another answer is due."""
+
+
+def still_armed(state: SessionState, armed: Armed | None = None) -> Armed | None:
+    """What is armed in `state`, or would be if `armed` were put into it; None where the epoch or the turn has passed."""
+    armed = armed or state.armed
+    if armed is None or armed.epoch != state.epoch:
+        return None
+    return armed if 0 <= state.turn - armed.turn <= TURNS else None
+
+
+# Sessions that belong to others. In: sessions, each with its parent. Out: those that go with some of them. Pure.
+
+AGENT_MARK = "#"
+"""Stands between a session's id and the name of a subagent that its host counts to the same session."""
+
+
+def with_descendants(
+    keys: Iterable[SessionKey], parents: Mapping[SessionKey, SessionKey | None]
+) -> tuple[SessionKey, ...]:
+    """`keys`, and of the sessions in `parents` all that came of them, through however many; in this order, those by name."""
+    first = tuple(dict.fromkeys(keys))
+    family = set(first)
+    waiting = {key for key in parents if key not in family}
+    while children := {key for key in waiting if _parents(key, parents[key]) & family}:
+        family |= children
+        waiting -= children
+    return (*first, *sorted(family.difference(first), key=str))
+
+
+def _parents(key: SessionKey, reported_parent: SessionKey | None) -> set[SessionKey]:
+    own, mark, _ = key.session_id.rpartition(AGENT_MARK)
+    parents = {SessionKey(host=key.host, session_id=own)} if mark and own else set[SessionKey]()
+    return parents | {reported_parent} if reported_parent else parents
+
+
+# The choice of sessions that go without memory, so that a user can see its worth. In: a session's record. Out: yes or no. Pure.
+#
+# The choice is made by a hash of the session's id, so that it is the same in every process and for as long as the session lives (Kohavi,
+# Longbotham, Sommerfield, Henne: Controlled experiments on the web, 2009, section 4.1). A subagent and a fork go with the session they
+# come from.
+
+
+def held_out(state: SessionState, share: float) -> bool:
+    """Whether the session of `state` is one of the `share` (0-1) that goes without."""
+    return share > 0.0 and position(root_of(state)) < share
+
+
+def root_of(state: SessionState) -> SessionKey:
+    """The session that `state` belongs to: itself, or the one it came from."""
+    key = state.parent or state.key
+    return SessionKey(host=key.host, session_id=key.session_id.partition("#")[0])
+
+
+def position(key: SessionKey) -> float:
+    """A number from 0 up to 1 that belongs to a session: 64 bits of a hash of its name, divided by 2^64."""
+    digest = hashlib.blake2b(f"holdout:{key}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64
+
+
+# State transitions of a session's record. Pure: (record, signal) -> record. Never decides what to inject.
 
 MAX_KEYS = 256
 MAX_RECENT = 12

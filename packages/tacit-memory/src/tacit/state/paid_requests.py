@@ -18,7 +18,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.store import Step, ValueChanges, ValueStore, no_step
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 from tacit.state.counted import PAUSE_MS, Spending
-from tacit.state.named_value import NamedValue
+from tacit.state.registry import NamedValue
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -1,22 +1,21 @@
-"""Every named value of the store, declared once: name, owner, codec, retention, and what a purge does with it.
-
-In: keys, stored names. Out: declarations. A purge, a rescan, retention and `status` walk `DECLARED`. An export holds memories and what
-belongs to them, and no named value: they describe this home. A backup holds all of them. The names and forms stand in existing
-homes: from the first release on, neither changes without an upgrade.
-"""
+"""The named values of a store: how one is declared, read and written, and the list of all of them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final, cast
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Final, Generic, TypeVar, TypeVarTuple, cast
 
 import msgspec
 
-from tacit.errors import InvalidScope
+from tacit.errors import InvalidScope, TacitError
+from tacit.model.item import Item
 from tacit.model.scope import Scope, ScopeKind
 from tacit.model.session import SessionKey
-from tacit.ports.store import Salvage, ValueName, ValueStore
+from tacit.ports.store import Salvage, ValueChanges, ValueName, ValueStore
 from tacit.state.captured import (
     BranchState,
     Checkpoint,
@@ -29,8 +28,232 @@ from tacit.state.captured import (
     TeamState,
 )
 from tacit.state.counted import Marks, Record, SessionSpending, SessionUsage, Spending, Totals, Verdict
-from tacit.state.items import ITEM_CODEC
-from tacit.state.named_value import AtPurge, Codec, KeyedBy, NamedValue, Retention, as_json
+
+# Named values: a name, an owner, a codec, and a retention. In: a declaration. Out: readers and writers.
+#
+# A named value is a small text that the store keeps under a name, beside memories and sessions. `registry` declares each of them
+# once; only a declaration makes a `ValueName`, so nothing is stored under a name that nobody declared. A text that cannot be read
+# counts as missing. Never decides what is stored.
+
+T = TypeVar("T")
+Ks = TypeVarTuple("Ks")
+
+
+class AtPurge(StrEnum):
+    """The effect that a purge of the owner has on a value."""
+
+    DELETE = "delete"
+    KEEP = "keep"
+
+
+class Retention(StrEnum):
+    """The time for which a value is kept, and who removes it."""
+
+    HOME = "as long as the home"
+    SESSION = "as long as the live record of its session: upkeep removes both"
+    WORK = "until the work that it describes is done: its writer removes it"
+    AGE = "entries are removed by upkeep once they are older than a setting allows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedBy(Generic[*Ks]):
+    """The owner of a value. Its type parameters are the parts of the key; `parts` is their least number in the name."""
+
+    owner: str
+    parts: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codec(Generic[T]):
+    """The text form of a value. `read` raises ValueError or MsgspecError where the text holds no such value."""
+
+    read: Callable[[str], T]
+    write: Callable[[T], str]
+    empty: Callable[[], T]
+
+
+def as_json(kind: type[T], *, empty: Callable[[], T] | None = None) -> Codec[T]:
+    """A codec for values of the type `kind`.
+
+    Args:
+        kind: a dataclass, or a collection of some.
+        empty: makes the value that stands for a missing text; None = `kind` itself does.
+    """
+
+    def read(text: str) -> T:
+        try:
+            return msgspec.json.decode(text, type=kind, strict=False)
+        except (
+            msgspec.DecodeError
+        ):  # half of a surrogate pair is written as an escape, which only `json` reads
+            return msgspec.convert(json.loads(text), kind, strict=False)
+
+    def write(value: T) -> str:
+        try:
+            return msgspec.json.encode(value).decode()
+        except UnicodeEncodeError:
+            return json.dumps(msgspec.to_builtins(value))
+
+    return Codec(read=read, write=write, empty=empty or kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedValue(Generic[T, *Ks]):
+    """A declaration: a value of the home, or a family of values with one for each key.
+
+    Attributes:
+        prefix: the name, or its beginning where a key follows.
+        keyed_by: what it belongs to.
+        codec: how it is written.
+        at_purge: what a purge of its owner does with it.
+        words: whether it may hold words that somebody said: a purge and a rescan take out of it what has to go.
+        retention: how long it is kept.
+        most: most entries of a collection; the last ones are kept. 0 = no limit.
+    """
+
+    prefix: str
+    keyed_by: KeyedBy[*Ks]
+    codec: Codec[T]
+    at_purge: AtPurge
+    words: bool
+    retention: Retention = Retention.HOME
+    most: int = 0
+
+    def name(self, *key: *Ks) -> ValueName:
+        """The name under which the store keeps the value of `key`."""
+        return ValueName(self.prefix + "/".join(str(part) for part in key))
+
+    def names(self, store: ValueStore, *first: str) -> tuple[ValueName, ...]:
+        """Names of the stored values, of those whose key begins with the parts `first`."""
+        prefix = self.prefix + "".join(f"{part}/" for part in first)
+        return tuple(map(ValueName, store.value_names(prefix)))
+
+    def matches(self, name: str) -> bool:
+        """Whether `name` is one of this declaration."""
+        if not self.keyed_by.parts:
+            return name == self.prefix
+        return name.startswith(self.prefix) and name.count("/", len(self.prefix)) + 1 >= self.keyed_by.parts
+
+    def find(self, store: ValueStore, *key: *Ks) -> T | None:
+        """The stored value; None where there is none, or it cannot be read."""
+        return self.parse(store.get_value(self.name(*key)))
+
+    def read(self, store: ValueStore, *key: *Ks) -> T:
+        """The stored value, or the empty one."""
+        stored = self.find(store, *key)
+        return self.codec.empty() if stored is None else stored
+
+    def every(self, store: ValueStore) -> Iterator[T]:
+        """All stored values that can be read, by name."""
+        for name in self.names(store):
+            stored = self.parse(store.get_value(name))
+            if stored is not None:
+                yield stored
+
+    def is_stored(self, store: ValueStore, *key: *Ks) -> bool:
+        """Whether anything is stored for `key`."""
+        return store.get_value(self.name(*key)) is not None
+
+    def change(self, value: T | None, *key: *Ks) -> ValueChanges:
+        """Return what to store so that `key` has `value`; None and empty collections are removed."""
+        return {self.name(*key): self.text(value)}
+
+    def write(self, store: ValueStore, value: T | None, *key: *Ks) -> None:
+        """Store `value` in a transaction of its own."""
+        store.put_value(self.name(*key), self.text(value))
+
+    def text(self, value: T | None) -> str | None:
+        """The text that is stored for `value`."""
+        if value is None or value in ((), {}, ""):
+            return None
+        return self.codec.write(self._limited(value))
+
+    def _limited(self, value: T) -> T:
+        if self.most and isinstance(value, tuple):
+            return cast("T", value[-self.most :])
+        if self.most and isinstance(value, dict):
+            return cast("T", dict(list(cast("dict[str, object]", value).items())[-self.most :]))
+        return value
+
+    def parse(self, text: str | None) -> T | None:
+        """The value that a stored `text` holds; None where there is none, or it cannot be read."""
+        if text is None:
+            return None
+        try:
+            return self.codec.read(text)
+        except (
+            msgspec.MsgspecError,
+            TacitError,
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+            RecursionError,
+        ):
+            return None
+
+
+# The stored form of items. In: an item. Out: its text, and back. Pure.
+#
+# Objects are written as lists of pairs, because a purge and a rescan clean the texts in lists, but not the names of fields. In an item they
+# must clean every text, including the program's field names.
+
+_OBJECT, _LIST = "o", "l"
+
+
+def _read(text: str) -> Item | None:
+    namespace, key, value, created, updated, memory_id, statement = json.loads(text)
+    return Item(
+        namespace=tuple(namespace),
+        key=key,
+        value=_unpaired(value),
+        created_at_ms=created,
+        updated_at_ms=updated,
+        memory_id=memory_id,
+        text=statement,
+    )
+
+
+def _write(item: Item | None) -> str:
+    assert item is not None
+    fields = [
+        list(item.namespace),
+        item.key,
+        _paired(item.value),
+        item.created_at_ms,
+        item.updated_at_ms,
+        item.memory_id,
+        item.text,
+    ]
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def _paired(value: object) -> object:
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[str, object]", value).items()
+        return [_OBJECT, [[name, _paired(inner)] for name, inner in pairs]]
+    if isinstance(value, list):
+        return [_LIST, [_paired(inner) for inner in cast("list[object]", value)]]
+    return value
+
+
+def _unpaired(value: object) -> Any:
+    if not isinstance(value, list):
+        return value
+    mark, inner = cast("list[Any]", value)
+    if mark == _OBJECT:
+        return {name: _unpaired(one) for name, one in inner}
+    return [_unpaired(one) for one in inner]
+
+
+ITEM_CODEC: Codec[Item | None] = Codec(read=_read, write=_write, empty=lambda: None)
+
+
+# Every named value of the store, declared once: name, owner, codec, retention, and what a purge does with it.
+#
+# In: keys, stored names. Out: declarations. A purge, a rescan, retention and `status` walk `DECLARED`. An export holds memories and what
+# belongs to them, and no named value: they describe this home. A backup holds all of them. The names and forms stand in existing
+# homes: from the first release on, neither changes without an upgrade.
 
 MOST_KEYS = 4000
 SUMS = 7

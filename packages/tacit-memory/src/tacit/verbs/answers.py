@@ -24,20 +24,18 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from tacit.app.admin.admin import Graph
-from tacit.app.admin.digests import SessionDigest
-from tacit.app.admin.learned import Learned, LearnedStatement
+from tacit.app.admin.learned import Learned, LearnedStatement, SessionDigest
 from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
 from tacit.app.admin.settings import AgentSettings, SettingRow, SettingsView
-from tacit.app.holdout import Holdout
 from tacit.app.maintenance.jobs import Job
 from tacit.app.maintenance.maintenance import StoreCopy
-from tacit.app.maintenance.review_queue import ReviewCause
+from tacit.app.maintenance.review import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
 from tacit.app.reasons import ShownTrace, change_text, in_words, summary_text
 from tacit.app.sharing.team import SharedFile
-from tacit.app.stats import InjectionStats, stats_of
+from tacit.app.stats import Holdout, InjectionStats, stats_of
 from tacit.app.transfer.report import ImportLine
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.hosts.transcripts.rows import TranscriptInfo

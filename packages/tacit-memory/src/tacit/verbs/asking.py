@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.safety.trust import NOTING, require_user
 
 AnswerT = TypeVar("AnswerT")

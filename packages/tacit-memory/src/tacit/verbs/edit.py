@@ -7,8 +7,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.errors import InvalidInput
 from tacit.model.changes import Edit as EditChange
 from tacit.model.memory import BY_TOOL, Sensitivity, SensitivityName, TrustTier

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.state.counted import Verdict
 from tacit.verbs.answers import ChangeId, MemoryAnswer, Shape, Verdicts
 from tacit.verbs.cursors import part_of

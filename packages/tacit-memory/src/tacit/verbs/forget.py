@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.verbs.answers import OneMemory
 from tacit.verbs.requests import OfMemory, Place, UserWords

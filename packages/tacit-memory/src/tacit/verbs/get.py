@@ -12,9 +12,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
 from tacit.app.queries.agent_tools import FetchedMemory
+from tacit.app.values import Caller
 from tacit.errors import InvalidInput
 from tacit.safety.escape import escape_text
 from tacit.verbs.answers import Shape

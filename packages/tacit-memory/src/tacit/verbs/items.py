@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
 from tacit.app.queries.items import MAX_LABELS, MAX_NAME_CHARS
+from tacit.app.values import Caller
 from tacit.model.item import MOST_ITEMS, Item
 from tacit.verbs.answers import ItemList, ItemView, NamespaceList, OneItem
 from tacit.verbs.cursors import MAX_CHARS, part_of, rows_before, to_cursor

@@ -7,8 +7,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.capture.backfill import BackfillOptions, CaptureReport
 from tacit.errors import NotFound
 from tacit.hosts.transcripts.sessions import served_transcripts

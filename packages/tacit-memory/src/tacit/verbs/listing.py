@@ -8,8 +8,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.model.memory import Memory, MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
 from tacit.app.projects import Membership
+from tacit.app.values import Caller
 from tacit.model.memory import Speaker
 from tacit.model.scope import project_scope
 from tacit.verbs.answers import FolderProject, Imported, ProjectRow, Projects

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.model.pack import Surface
 from tacit.model.trace import AskedWith
 from tacit.verbs.answers import BlockView, RecalledView

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.model.memory import BY_TOOL, Sensitivity, SensitivityName
 from tacit.verbs.answers import Changed
 from tacit.verbs.requests import MAX_CONTENT_CHARS, NewScope, Place, Request, SessionName, UserWords, Whens

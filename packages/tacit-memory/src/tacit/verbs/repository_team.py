@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
 from tacit.app.sharing.team import TeamFolder
+from tacit.app.values import Caller
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.verbs.answers import SharedView, TeamView
 from tacit.verbs.requests import AtFolder

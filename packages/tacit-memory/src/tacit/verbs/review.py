@@ -6,10 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
-from tacit.app.maintenance.review import DECISIONS
-from tacit.app.maintenance.review_queue import ReviewCause, ReviewFilter
+from tacit.app.maintenance.review import DECISIONS, ReviewCause, ReviewFilter
+from tacit.app.values import Caller
 from tacit.verbs.answers import Changed, Decided, GroupCount, ReviewEntry, ReviewGroups, ReviewQueue
 from tacit.verbs.cursors import from_cursor, to_cursor
 from tacit.verbs.requests import MAX_CONTENT_CHARS, Folder, OfMemory, Page, Request

@@ -7,8 +7,8 @@ from typing import Any, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.config.describe import describe_settings
 from tacit.config.overrides import SettingsTarget
 from tacit.config.reference import settings_schema

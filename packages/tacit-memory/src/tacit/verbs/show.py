@@ -6,8 +6,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.errors import NotFound
 from tacit.model.memory import Memory
 from tacit.model.session import SessionKey

@@ -6,8 +6,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.model.shared import Decision, Role, organization_of
 from tacit.verbs.answers import (
     AddedMemberView,

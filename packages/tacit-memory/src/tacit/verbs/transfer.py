@@ -14,11 +14,11 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
 from tacit.app.maintenance.jobs import ProgressCallback
 from tacit.app.transfer.report import ImportOptions
 from tacit.app.transfer.transfer import Progress
+from tacit.app.values import Caller
 from tacit.config.home import Home
 from tacit.errors import InvalidInput
 from tacit.session.answer_priority import wait_for_pending_answers

@@ -7,9 +7,9 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
 from tacit.app.reasons import change_text
+from tacit.app.values import Caller
 from tacit.app.visibility import first_rows
 from tacit.model.change_reason import ChangeCause
 from tacit.model.scope import Scope

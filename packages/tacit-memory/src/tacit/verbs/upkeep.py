@@ -9,12 +9,11 @@ from pydantic import Field, model_validator
 
 from tacit.app.admin.purging import Purged
 from tacit.app.admin.series import BUCKETS_MS, DAY_MS
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
 from tacit.app.maintenance.jobs import BegunJob
 from tacit.app.maintenance.maintenance import StoreUse
 from tacit.app.tuning import TuneReport
-from tacit.app.values import EngineStatus
+from tacit.app.values import Caller, EngineStatus
 from tacit.upkeep.rescan import Rescan
 from tacit.verbs.answers import Jobs, OneJob, SeriesView
 from tacit.verbs.requests import Folder, Millis, NoBody, Request, SessionName

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.model.pack import Surface
 from tacit.ports.store import TraceFilter
 from tacit.verbs.answers import OneTrace, ReplayedView, TimelinePage, Traces

@@ -7,8 +7,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.model.pack import Surface
 from tacit.model.trace import DropCause, SilenceCause
 from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, WhyNot
@@ -96,7 +96,7 @@ def why_not(engine: Engine, caller: Caller, request: WhyNotRequest) -> WhyNotVie
     Raises:
         NotFound: no memory or recorded recall has this id, or several have it.
     """
-    from tacit.app.queries.why_not_text import sentences  # noqa: PLC0415 - hardly ever asked
+    from tacit.app.queries.why_not import sentences  # noqa: PLC0415 - hardly ever asked
     from tacit.app.values import RecallAsked  # noqa: PLC0415 - as above
 
     adjust = None
@@ -159,7 +159,7 @@ def _absence(absence: Absence | None) -> AbsenceView | None:
 
 
 def _remedy(remedy: Remedy, found: WhyNot) -> RemedyView:
-    from tacit.app.queries.why_not_text import remedy_text, step_command, step_text  # noqa: PLC0415 - as above
+    from tacit.app.queries.why_not import remedy_text, step_command, step_text  # noqa: PLC0415 - as above
 
     steps = [
         RemedyStepView(

@@ -9,7 +9,6 @@ import pytest
 
 import samples
 from tacit.app.admin.admin import Verdicts, neighborhood_of
-from tacit.app.admin.feed import TraceFeed
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import (
     DAY_MS,
@@ -22,6 +21,7 @@ from tacit.app.admin.series import (
     series_of,
     tokens_by_kind,
 )
+from tacit.app.sessions import TraceFeed
 from tacit.app.visibility import Visibility
 from tacit.app.wiring import open_engine
 from tacit.backends.sqlite import SqliteStore

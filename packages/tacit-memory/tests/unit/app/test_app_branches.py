@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from repositories import begin, git
-from tacit.app.branches import Branches
+from tacit.app.projects import Branches
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.branches import BranchesSeen
 from tacit.model.query import NO_BRANCH, BranchView

@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit import Tacit
-from tacit.app.holdout import (
-    ENOUGH,
-    failed_before,
-    holdout_of,
-    merged,
-)
+from tacit.app.stats import ENOUGH, failed_before, holdout_of, merged
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import RequestUsage
 from tacit.model.trace import SilenceCause
@@ -22,7 +17,7 @@ from tacit.session.cache_meter import (
     shares,
     shares_of_hosts,
 )
-from tacit.session.holdout import held_out, position
+from tacit.session.transitions import held_out, position
 from tacit.state.counted import Record
 from tacit.state.registry import CACHE_DAYS, HOLDOUT_ERRORS, HOLDOUT_SESSIONS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent import injected, send
-from tacit.app.nudges import EVERY, KNOWN_FOR_MS, NOT_KEPT, NUDGE, START_LINE
+from tacit.app.delivery_texts import EVERY, KNOWN_FOR_MS, NOT_KEPT, NUDGE, START_LINE
 from tacit.app.wiring import open_engine
 from tacit.hosts.transcripts import clean_reply
 from tacit.model.memory import BY_TOOL, Relation, Speaker

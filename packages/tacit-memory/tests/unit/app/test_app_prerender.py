@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from samples import NOW_MS
-from tacit.app.nudges import START_LINE
+from tacit.app.delivery_texts import START_LINE
 from tacit.app.prerender import start_file
 from tacit.app.wiring import restore_store
 from tacit.config.home import Home

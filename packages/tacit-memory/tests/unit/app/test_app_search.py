@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from samples import memory_named
 from shared_data import shared_data
 from tacit.api.routes import build_routes
-from tacit.app.caller import Caller
+from tacit.app.values import Caller
 from tacit.mcp.tools import call
 from tacit.model.changes import Add
 from tacit.model.memory import Memory

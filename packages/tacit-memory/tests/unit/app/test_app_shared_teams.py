@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from tacit.app.admin.purging import Purger
-from tacit.app.parts import Parts
 from tacit.app.sharing import shared_teams
 from tacit.app.sharing.shared_teams import SharedTeams
+from tacit.app.values import Parts
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import Preparer

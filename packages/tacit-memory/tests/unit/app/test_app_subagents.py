@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent import Agent
-from tacit.app.caller import Caller
+from tacit.app.values import Caller
 from tacit.recall.render import INDEX_OPENING
-from tacit.session.family import AGENT_MARK
+from tacit.session.transitions import AGENT_MARK
 from unit.app.test_app_engine import quiet
 
 RULE = "Run `make lint` before every commit."

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agent import send
-from tacit.app.tuning.levels import bounded_levels, level_bound
+from tacit.app.tuning import bounded_levels, level_bound
 from tacit.config.levels import Level, Levels, shipped_levels
 from tacit.config.overrides import SettingsTarget, set_values
 from tacit.fitted import decode_artifact

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from presets.driving import workplace
-from tacit.app.tuning.cosines import LEAST_COSINES
+from tacit.app.tuning import LEAST_COSINES
 from tacit.providers.embedding import FakeEmbedder
 
 WORDS = (

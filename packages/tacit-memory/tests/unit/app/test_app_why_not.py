@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from samples import memory as sample
-from tacit.app.queries.why_not_text import remedy_text, sentences, step_command
+from tacit.app.queries.why_not import remedy_text, sentences, step_command
 from tacit.app.values import RecallAsked
 from tacit.config.overrides import SettingsTarget
 from tacit.errors import NotFound

@@ -21,7 +21,7 @@ from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.providers.clock import FakeClock
-from tacit.session.branches import WorkTree, commit_at, work_tree_of
+from tacit.session.projects import WorkTree, commit_at, work_tree_of
 from tacit.state.captured import BranchState
 from tacit.state.registry import BRANCHES
 from unit.capture.pipelines import make_pipeline

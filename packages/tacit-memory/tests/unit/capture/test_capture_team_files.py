@@ -28,7 +28,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, TrustTier
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.providers.clock import FakeClock
-from tacit.session.branches import default_tip, work_tree_of
+from tacit.session.projects import default_tip, work_tree_of
 from unit.capture.pipelines import make_pipeline
 
 KINDS = KindRegistry()

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from agent import send
-from tacit.app.nudges import EVERY, NUDGE
+from tacit.app.delivery_texts import EVERY, NUDGE
 from tacit.model.memory import Speaker
 from transcripts import exchange, write_transcript
 from writer_server import Reply, openai_answer, writer_server

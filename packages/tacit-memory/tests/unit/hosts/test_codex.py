@@ -15,7 +15,7 @@ from tacit.hosts.codex import Codex
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import Signal, ToolFailed, ToolFinished
 from tacit.ports.host import OutcomeHost
-from tacit.session.outcomes import outcome_of
+from tacit.session.transcripts import outcome_of
 
 AT = 1_795_169_545_696
 HOST = Codex()

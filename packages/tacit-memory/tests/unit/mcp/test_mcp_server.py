@@ -13,8 +13,8 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.app.wiring import open_engine
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust, UnknownKind
 from tacit.mcp.resources import read

@@ -28,7 +28,7 @@ from tacit.providers.tokens import EstimateCounter
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.score import ArmedWeights, fuse, judge_threshold, shipped_weights
 from tacit.recall.stage import Context, JudgeAnswer, Tools
-from tacit.session.arming import still_armed
+from tacit.session.transitions import still_armed
 
 SCOPE = project_scope("p")
 WEIGHTS = ArmedWeights(bias=1.0, local=0.5, armed=1.0, caution=0.25)

@@ -14,7 +14,7 @@ from tacit.model.pack import Block, Surface
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.signal import Signal, ToolCall, ToolFinished, ToolStarting
 from tacit.model.trigger import Trigger
-from tacit.session.blocking import is_due, refusing
+from tacit.session.ledger import is_due, refusing
 
 KEY = SessionKey(host="claude-code", session_id="s")
 CALL = ToolCall(tool="bash", command="git push")

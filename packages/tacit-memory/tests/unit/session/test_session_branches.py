@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from repositories import begin, git
-from tacit.session.branches import branch_at, commit_at, head_branch, is_branch_name, stand_of, work_tree_of
+from tacit.session.projects import branch_at, commit_at, head_branch, is_branch_name, stand_of, work_tree_of
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.model.session import SessionKey
-from tacit.session.family import with_descendants
+from tacit.session.transitions import with_descendants
 
 
 def key(name, host="h"):

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.session.projects import git_at, identify_project, relative_path
-from tacit.session.remotes import name_remote
+from tacit.session.projects import git_at, identify_project, name_remote, relative_path
 
 
 def git(folder, *args):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.app.tuning.levels import bounded_threshold, rate_at
+from tacit.app.tuning import bounded_threshold, rate_at
 
 
 def test_by_hand() -> None:

@@ -16,8 +16,8 @@ import tacit
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.in_process import ask_endpoint
 from tacit.api.routes import build_routes
-from tacit.app.caller import Caller
 from tacit.app.engine import Engine
+from tacit.app.values import Caller
 from tacit.app.wiring import open_engine, open_injection
 from tacit.errors import TacitError, error_of
 from tacit.library.engine_access import LocalEngine

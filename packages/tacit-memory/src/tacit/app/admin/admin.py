@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 
-from tacit.app.admin.digests import DigestReader
-from tacit.app.admin.feed import TraceFeed
-from tacit.app.admin.learned import LearnedReader
+from tacit.app.admin.learned import DigestReader, LearnedReader
 from tacit.app.admin.purging import Purger
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import Charts
@@ -21,9 +19,10 @@ from tacit.app.admin.settings import SettingsAdmin
 from tacit.app.maintenance.jobs import Jobs
 from tacit.app.maintenance.review import Review
 from tacit.app.memories import Memories
-from tacit.app.parts import Parts
 from tacit.app.projects import Membership, Projects
 from tacit.app.queries.search import MemorySearch
+from tacit.app.sessions import TraceFeed
+from tacit.app.values import Parts
 from tacit.errors import InvalidInput
 from tacit.model.changes import Change
 from tacit.model.kinds import Kind

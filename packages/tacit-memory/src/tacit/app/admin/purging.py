@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tacit.app.maintenance.jobs import Jobs
-from tacit.app.parts import Parts
 from tacit.app.transfer.markdown import markdown_without
-from tacit.app.transfer.records import line_without, versions_of
-from tacit.app.transfer.signing import Signer
+from tacit.app.transfer.records import Signer, line_without, versions_of
+from tacit.app.values import Parts
 from tacit.errors import NotFound
 from tacit.model.changes import Removal
 from tacit.model.memory import Memory
@@ -23,7 +22,7 @@ from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.safety.forgotten_words import ForgottenWords, words_to_forget
-from tacit.session.family import with_descendants
+from tacit.session.transitions import with_descendants
 from tacit.state.registry import names_of_project, names_of_sessions
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import Rescan, rescan

@@ -13,8 +13,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from tacit.app.parts import Parts
 from tacit.app.projects import Projects
+from tacit.app.values import Parts
 from tacit.config.describe import Described, describe_settings
 from tacit.config.design_names import own_key
 from tacit.config.fields import unknown_setting

@@ -16,7 +16,7 @@ from functools import partial
 from threading import Event, RLock
 from typing import Literal, get_args
 
-from tacit.app.parts import Parts
+from tacit.app.values import Parts
 from tacit.errors import StoreError, TacitError
 from tacit.upkeep.reindex import reindex
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tacit.app.maintenance.writing import Writing
-    from tacit.app.parts import Parts
     from tacit.app.projects import Projects
     from tacit.app.sessions import LiveSessions
+    from tacit.app.values import Parts
 
 
 class LazyWriting:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from tacit.app.maintenance.jobs import Jobs
-from tacit.app.parts import Parts
+from tacit.app.values import Parts
 from tacit.capture.fixes import without_old
 from tacit.capture.importing.safe_files import is_database
 from tacit.errors import InvalidInput, StoreFull, StoreReadOnly

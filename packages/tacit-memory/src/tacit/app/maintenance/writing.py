@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from tacit.app.maintenance.maintenance import Maintenance
 from tacit.app.maintenance.review import Review
 from tacit.app.memories import Memories
-from tacit.app.parts import Parts
 from tacit.app.redaction import outgoing
 from tacit.app.tuning import TuneReport, tune
 from tacit.app.user_words import vouch
+from tacit.app.values import Parts
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up.session_writer import WriterAccess
 from tacit.config.settings import CaptureSettings
@@ -193,7 +193,7 @@ class Writing:
 
     def as_of(self, query: Query, as_of_ms: int) -> RecallPipeline:
         """A read path that knows what was known at `as_of_ms`."""
-        from tacit.app.queries.store_copies import pipeline_as_of  # noqa: PLC0415 - a store in memory, which hardly anybody asks
+        from tacit.app.queries.why_not import pipeline_as_of  # noqa: PLC0415 - a store in memory, which hardly anybody asks
 
         return pipeline_as_of(self._parts, query, as_of_ms)
 

@@ -14,15 +14,14 @@ from difflib import get_close_matches
 from threading import Lock
 from typing import Literal
 
-from tacit.app.caller import Caller
+from tacit.app.delivery_texts import Nudges
 from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.nudges import Nudges
-from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.queries.search import MemorySearch
 from tacit.app.queries.session_answers import ContextAnswer, SessionAnswers, allowed_tokens, narrowed
 from tacit.app.reasons import silence_text
 from tacit.app.sessions import LiveSessions
+from tacit.app.values import Caller, Parts
 from tacit.app.visibility import Visibility
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound

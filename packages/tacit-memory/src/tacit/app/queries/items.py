@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
-from tacit.app.caller import Caller
-from tacit.app.parts import Parts
+from tacit.app.values import Caller, Parts
 from tacit.errors import (
     EmbedderMismatch,
     InvalidInput,

@@ -15,11 +15,11 @@ from functools import partial
 from threading import Lock
 from typing import Generic, TypeVar
 
-from tacit.app.nudges import Nudges
-from tacit.app.parts import Parts
+from tacit.app.delivery_texts import Nudges
 from tacit.app.projects import Projects
 from tacit.app.redaction import Clean
 from tacit.app.sessions import LiveSessions
+from tacit.app.values import Parts
 from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
 from tacit.model.evidence import Candidate

@@ -1,41 +1,381 @@
-"""Why a memory is not given. In: a memory, what is asked or was asked. Out: the stage that leaves it out, numbers, remedies.
-
-The recall is run through the stages that hooks run through, and nothing of it is kept. A remedy is only named when the same recall,
-run again with it, gives the memory: settings are changed for that run, the memory in a copy of the store (`store_copies`).
-"""
+"""Why a memory is not given: the stage that leaves it out, what might let it through, and the answer in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypedDict
+from typing import Any, Protocol, TypedDict
 
-from tacit.app.delivery_context import use_counts
+import numpy as np
+
+from tacit.app.delivery_texts import use_counts
 from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.queries.recall_inputs import NOBODY, SURFACES, signal_and_state
-from tacit.app.queries.remedies import Lost, steps_against, with_setting
-from tacit.app.queries.store_copies import MOST_COPIED, TrialStore
+from tacit.app.reasons import reason_text, silence_reason_text
 from tacit.app.sessions import LiveSessions
-from tacit.app.values import RecallAsked
+from tacit.app.values import Parts, RecallAsked
 from tacit.config.levels import Levels, levels_in_use, uses_levels
-from tacit.config.settings import Settings
-from tacit.errors import TacitError
+from tacit.config.settings import RecallSettings, Settings
+from tacit.errors import ProviderError, TacitError
+from tacit.model.changes import Add, Edit
 from tacit.model.memory import Memory, Sensitivity
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.model.scope import Scope, ScopeFilter, ScopeKind, project_scope
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import SessionStarted, Signal
-from tacit.model.trace import AskedWith, DropCause, DropReason, SilenceReason, Trace
-from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, RemedyStep, WhyNot
+from tacit.model.trace import AskedWith, DropCause, DropReason, NotAsked, SilenceCause, SilenceReason, Trace
+from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, RemedyStep, SpaceRank, WhyNot
+from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.presets import preset_of
+from tacit.reading.memory_vectors import memory_vectors
+from tacit.reading.when import format_when
 from tacit.recall.finished import find_absence, numbers_of
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import surface_for
-from tacit.recall.stage import Context, Outcome, RecallState
+from tacit.recall.stage import START_SURFACES, Context, Outcome, RecallState, Tools
+from tacit.safety.trust import visible_levels
 from tacit.session import ledger
+from tacit.text.stemming import stems
+
+# Copies in memory of what a recall can see. In: the store, scopes, a moment. Out: a read path over the copy.
+#
+# In a trial one memory may be changed. As of a moment in the past the copy holds what was known and held then; the nearest by words get
+# vectors, as many as one can wait for. Never writes to the real store.
+
+MOST_COPIED = 3000
+"""More memories are not copied: the text indexes of the copy are made anew, which takes half a millisecond for each."""
+
+
+class TrialStore:
+    """The copy, made once for a scope. `pipeline` may be called with several versions of the memory in turn."""
+
+    def __init__(self, parts: Parts, *, scope: ScopeFilter, memory: Memory, at_ms: int) -> None:
+        """Copy what `scope` shows at `at_ms`, and `memory` wherever it belongs."""
+        self._parts = parts
+        store, identity = parts.store, parts.embedder.identity
+        live = MemoryFilter(statuses=("active", "quarantined"))
+        seen = store.list_memories(live, scope=scope, limit=MOST_COPIED)
+        memories = {found.id: found for found in seen} | {memory.id: memory}
+        ids = list(memories)
+        around = ScopeFilter.of(*scope.scopes, memory.scope)
+        self._store = parts.store_as_of(at_ms)
+        relations = store.relations(ids, scope=around)
+        self._store.apply([Add(memory=one) for one in memories.values()], relations=relations)
+        vectors = store.get_vectors(ids, scope=around, identity=identity)
+        if vectors:
+            self._store.put_vectors(list(vectors), np.stack(list(vectors.values())), identity=identity)
+        tools = Tools(
+            store=self._store,
+            embedder=parts.embedder,
+            reranker=parts.reranker,
+        )
+        self._pipeline = RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
+
+    def pipeline(self, memory: Memory) -> RecallPipeline:
+        """The read path over the copy, in which the memory of this id reads `memory`.
+
+        Raises:
+            ProviderError: if its words cannot be embedded.
+        """
+        embedder = self._parts.embedder
+        self._store.apply([Edit(memory=memory)])
+        vectors = memory_vectors([memory], embedder=embedder)
+        self._store.put_vectors([memory.id], vectors, identity=embedder.identity)
+        return self._pipeline
+
+
+# --- as of a moment
+
+MAX_MEMORIES = 20_000
+"""Memories of one moment that are looked at, newest first; of more than `MOST_COPIED` those with the most words of the question."""
+EMBEDDED = 256
+"""Memories that are compared by meaning: those with the most words of the question, then the newest."""
+
+
+def pipeline_as_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
+    """A read path that knows what was known at `as_of_ms`, and whose time it is.
+
+    Raises:
+        StoreError: as the store.
+    """
+    where = MemoryFilter(
+        statuses=("active", "quarantined"),
+        as_of_ms=as_of_ms,
+        sensitivities=visible_levels(by_user=query.by_user),
+    )
+    memories = parts.store.list_memories(where, scope=query.scope, limit=MAX_MEMORIES)
+    if len(memories) > MOST_COPIED:
+        asked = stems(query.text)
+        by_words = sorted(memories, key=lambda memory: -len(asked & stems(memory.content)))
+        memories = by_words[:MOST_COPIED]
+    store = parts.store_as_of(as_of_ms)
+    store.apply([Add(memory=memory) for memory in memories])
+    _add_vectors(store, memories, query, parts)
+    tools = Tools(store=store, embedder=parts.embedder)
+    return RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
+
+
+def _add_vectors(store: SearchableStore, memories: Sequence[Memory], query: Query, parts: Parts) -> None:
+    hits = store.search.lexical(query.text, scope=query.scope, limit=EMBEDDED).hits if query.text else ()
+    by_id = {memory.id: memory for memory in memories}
+    ids = list(dict.fromkeys([*(hit.memory_id for hit in hits), *by_id]))[:EMBEDDED]
+    if not ids:
+        return
+    try:
+        vectors = memory_vectors([by_id[name] for name in ids], embedder=parts.embedder)
+    except ProviderError:
+        return  # words alone must do
+    store.put_vectors(ids, vectors, identity=parts.embedder.identity)
+
+
+# What might let a memory through that a recall left out. In: where it was lost, the recall, the settings. Out: changes to try.
+#
+# Never says that a change helps: `why_not` runs the recall again with it.
+
+MOST_PHRASE_WORDS = 12
+"""A longer prompt is no phrase that a person would give as the moment of a rule."""
+LEAST_CHANCE = 0.2
+"""Least probability of an action that is offered as the moment of a memory."""
+COMMAND_WORDS = 2
+MOST_CANDIDATES, MOST_ITEMS, MOST_TOKENS = 100, 100, 20_000
+"""Greatest values of the settings."""
+_CONDITIONS = (
+    DropCause.NOT_FOUND,
+    DropCause.SHORT_LIST,
+    DropCause.BELOW_THRESHOLD,
+    DropCause.BELOW_SIMILARITY,
+    DropCause.NO_HIT,
+)
+"""Causes that a better `when` may end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """What the remedies are read off.
+
+    Attributes:
+        absence: where the memory was lost.
+        numbers: what was measured of it.
+        memory: as it was tried.
+        query: what was asked; None = the signal asked for nothing.
+        settings: that held, with the preset's name.
+        rank: its best place in the ranking of a space, from 1; None = no space ranks it.
+        among: its place among what was left for the budget, from 1; None = it did not get so far.
+        files: of the call, relative to the project.
+        project: scope of the project that was asked in; None = no project.
+        levels: named thresholds of the preset; None = it has none.
+    """
+
+    absence: Absence
+    numbers: RecallNumbers
+    memory: Memory
+    query: Query | None
+    settings: RecallSettings
+    preset: str = "focused"
+    rank: int | None = None
+    among: int | None = None
+    files: tuple[str, ...] = ()
+    project: Scope | None = None
+    levels: Levels | None = None
+
+
+def steps_against(lost: Lost) -> Iterator[RemedyStep]:
+    """Single changes against this absence, the smallest first."""
+    why, silence = lost.absence.why, lost.absence.silence
+    if silence is not None:
+        yield from _against_silence(silence)
+    if why is None:
+        return
+    make = _MAKERS.get(why.cause)
+    if make is not None:
+        yield from make(why, lost)
+    if why.cause in _CONDITIONS:
+        yield from _conditions(lost)
+
+
+def _setting(key: str, value: str | float | bool | tuple[str, ...]) -> RemedyStep:
+    return RemedyStep(kind=RemedyKind.SETTING, target=f"recall.{key}", value=value)
+
+
+def _against_silence(silence: SilenceReason) -> Iterator[RemedyStep]:
+    match silence.cause:
+        case SilenceCause.OFF:
+            yield _setting("enabled", value=True)
+        case SilenceCause.OFF_IN_PRESET:
+            usual = RecallSettings().budgets
+            yield _setting(f"budgets.{silence.detail}", int(getattr(usual, silence.detail)))
+        case SilenceCause.SHADOW:
+            yield _setting("shadow", value=False)
+        case SilenceCause.COMPARISON:
+            yield _setting("holdout", 0.0)
+        case SilenceCause.CONTEXT_FULL:
+            yield _setting("typed.max_session_memories", 0)
+        case SilenceCause.MUTED:
+            yield RemedyStep(kind=RemedyKind.UNMUTE)
+        case SilenceCause.OPTED_OUT:
+            yield RemedyStep(kind=RemedyKind.OPT_IN, value=silence.detail)
+        case SilenceCause.NOT_ASKED if silence.not_asked is NotAsked.SHORT_PROMPT:
+            yield _setting("typed.min_prompt_chars", 0)
+        case _:
+            return
+
+
+def _below(value: float) -> float:
+    """`value` rounded down to thousandths: what a copy of the store measures may differ in the last places."""
+    return math.floor(value * 1000) / 1000
+
+
+def _threshold(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
+    """A lower threshold, or a level that has one; a kind's own floor cannot be lowered by a setting of recall."""
+    relevance, surface = why.value or 0.0, lost.query.surface if lost.query else Surface.PROMPT
+    if (why.bound or 0.0) > lost.numbers.threshold:
+        return
+    if surface is Surface.PROMPT and lost.levels is not None:
+        fitting = [name for name, level in lost.levels.items() if level.threshold <= relevance]
+        if fitting:  # from the quietest to the one that speaks most
+            yield RemedyStep(kind=RemedyKind.SETTING, target="recall.level", value=fitting[0])
+    yield _setting(f"thresholds.{surface.value}", _below(relevance))
+
+
+def _candidates(_why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
+    if lost.rank is not None and lost.rank <= MOST_CANDIDATES:
+        yield _setting("candidates_per_space", lost.rank)
+
+
+def _room(_why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
+    """A budget that has room for its line; the room of other slots and lines before it is tried step by step."""
+    surface = lost.query.surface if lost.query else Surface.PROMPT
+    missing = max(1, (lost.numbers.tokens or 0) - (lost.numbers.tokens_left or 0))
+    wanted = lost.numbers.budget_tokens + missing
+    if wanted <= MOST_TOKENS:
+        yield _setting(f"budgets.{surface.value}", wanted)
+    if surface in START_SURFACES and not lost.memory.pinned:
+        yield RemedyStep(kind=RemedyKind.PIN)
+
+
+def _items(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
+    """More memories, unless the surface has a bound of its own."""
+    if why.bound is not None and why.bound < lost.settings.max_items:
+        return
+    wanted = max(lost.settings.max_items + 1, lost.among or 0)
+    if wanted <= MOST_ITEMS:
+        yield _setting("max_items", wanted)
+
+
+def _kinds(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
+    yield _setting("kinds", (*lost.settings.kinds, why.detail))
+
+
+def _similarity(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
+    """The floor that held: that of the kind, the least cosine, or the share of the best one."""
+    settings, value, bound = lost.settings, why.value or 0.0, why.bound or 0.0
+    least = _below(value)
+    if lost.preset == "typed":
+        yield _setting("typed.similarity", json.dumps({**settings.typed.similarity, why.detail: least}))
+    elif lost.preset == "refresh" or bound <= settings.ambient.cosine:
+        yield _setting(f"{lost.preset}.cosine", max(0.0, least))
+    elif ratio := settings.ambient.ratio:
+        yield _setting("ambient.ratio", max(0.0, _below(value / (bound / ratio))))
+
+
+def _in_context(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
+    del why, lost
+    yield RemedyStep(kind=RemedyKind.NEW_SESSION)
+
+
+def _scope(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
+    del why
+    yield RemedyStep(kind=RemedyKind.SCOPE, value=str(lost.project or UNIVERSAL))
+
+
+def _sensitivity(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
+    del why
+    wide = lost.memory.scope.project_id is None and lost.memory.scope.kind is not ScopeKind.SESSION
+    level = Sensitivity.PUBLIC if wide else Sensitivity.PROJECT
+    yield RemedyStep(kind=RemedyKind.SENSITIVITY, value=level.name.lower())
+
+
+def _only(*steps: RemedyStep) -> Callable[[DropReason, Lost], Iterator[RemedyStep]]:
+    return lambda _why, _lost: iter(steps)
+
+
+def _conditions(lost: Lost) -> Iterator[RemedyStep]:
+    """Words for when it applies: what is about to run or to be touched, the likeliest action, the prompt itself."""
+    if lost.query is None or lost.query.surface in START_SURFACES:
+        return
+    own = format_when(lost.memory.trigger) if lost.memory.trigger.maker == "user" else ""
+    for words in _moments(lost.query, lost.files):
+        yield RemedyStep(kind=RemedyKind.WHEN, value=f"{own}, {words}" if own else words)
+
+
+def _moments(query: Query, files: Sequence[str]) -> Iterator[str]:
+    if query.call is not None and query.call.command:
+        yield f"cmd:{' '.join(_plain(query.call.command).split()[:COMMAND_WORDS])}"
+    if query.call is not None and files:
+        yield f"path:{files[0]}"
+    for action, chance in query.situation.actions[:2]:
+        if chance >= LEAST_CHANCE:
+            yield action
+    words = _plain(query.raw_text).split()
+    if query.call is None and 0 < len(words) <= MOST_PHRASE_WORDS:
+        yield f"phrase:{' '.join(words)}"
+
+
+def _plain(text: str) -> str:
+    """`text` without what separates the terms of `--when`."""
+    return re.sub(r"[,\n]+", " ", text)
+
+
+_MAKERS: dict[DropCause, Callable[[DropReason, Lost], Iterator[RemedyStep]]] = {
+    DropCause.OUT_OF_SCOPE: _scope,
+    DropCause.NOT_FOUND: _candidates,
+    DropCause.NOT_IN_POOL: _only(RemedyStep(kind=RemedyKind.PIN)),
+    DropCause.QUARANTINED: _only(RemedyStep(kind=RemedyKind.ACCEPT)),
+    DropCause.UNTRUSTED: _only(RemedyStep(kind=RemedyKind.CONFIRM)),
+    DropCause.SENSITIVE: _sensitivity,
+    DropCause.OTHER_BRANCH: _only(RemedyStep(kind=RemedyKind.ALL_BRANCHES)),
+    DropCause.BELOW_THRESHOLD: _threshold,
+    DropCause.BELOW_IMPORTANCE: lambda why, _lost: iter(
+        [_setting("typed.least_importance", _below(why.value or 0.0))]
+    ),
+    DropCause.BELOW_SIMILARITY: _similarity,
+    DropCause.SECOND_STAGE: lambda why, _lost: iter([_setting("reranker.least", _below(why.value or 0.0))]),
+    DropCause.KIND_OFF: _kinds,
+    DropCause.IN_CONTEXT: _in_context,
+    DropCause.TOO_MANY: _items,
+    DropCause.NO_ROOM: _room,
+    DropCause.INDEXED: _room,
+}
+
+
+def with_setting(settings: RecallSettings, key: str, value: Any, levels: Levels | None) -> RecallSettings:
+    """`settings` with the value of one dotted name below `recall`; a level sets the threshold that it stands for."""
+    if key == "recall.level" and levels is not None:
+        threshold = levels.of(value).threshold
+        settings = settings.model_copy(
+            update={"thresholds": settings.thresholds.model_copy(update={"prompt": threshold})}
+        )
+    if key == "recall.typed.similarity":
+        value = json.loads(value)
+    return _with(settings, key.split(".")[1:], value)
+
+
+def _with(section: Any, names: Sequence[str], value: Any) -> Any:
+    name, *below = names
+    changed = _with(getattr(section, name), below, value) if below else value
+    return section.model_copy(update={name: changed})
+
+
+# Why a memory is not given. In: a memory, what is asked or was asked. Out: the stage that leaves it out, numbers, remedies.
+#
+# The recall is run through the stages that hooks run through, and nothing of it is kept. A remedy is only named when the same recall,
+# run again with it, gives the memory: settings are changed for that run, the memory in a copy of the store (`store_copies`).
 
 MOST_TRIED = 8
 """Most runs for one remedy; each makes one further change, or makes one larger."""
@@ -506,3 +846,194 @@ def _recorded(trace: Trace | None, memory: Memory) -> _Recorded:
     if absence is None and trace.why is not None and not trace.candidates and trace.stages:
         absence = Absence(stage=trace.stages[-1].stage, silence=trace.why)
     return _Recorded(recorded=absence, recorded_given=False)
+
+
+# The answer to why a memory is not given, in sentences, and the commands that do what a remedy says. In: a `WhyNot`. Out: text.
+
+_ASKED = {
+    Surface.START: "at the start of a session",
+    Surface.PROMPT: "before this prompt",
+    Surface.ACTION: "around this tool call",
+    Surface.FAILURE: "after this failure",
+    Surface.COMPACTION: "after a compaction",
+    Surface.SUBAGENT: "to this subagent",
+    Surface.ON_DEMAND: "in answer to this question",
+}
+VERY_LOW = 0.05
+"""A threshold below it lets in memories that have nothing to do with what is asked."""
+_SEEN_BY: dict[ScopeKind, str] = {
+    ScopeKind.UNIVERSAL: "Here the settings show memories of the project alone (project.share_preferences).",
+    ScopeKind.LANGUAGE: "It is visible where that language is at hand.",
+    ScopeKind.PROJECT: "It is visible to work in that project.",
+    ScopeKind.PATH: "It is visible to work on files below that folder.",
+    ScopeKind.AGENT: "It is visible to that agent.",
+    ScopeKind.SESSION: "It is visible to that session.",
+}
+_EXPLAINED: dict[DropCause, str] = {
+    DropCause.NOTHING_COMING: "The agent will do nothing after this prompt, so nothing is looked for.",
+    DropCause.NOT_VALID: "It does not hold now: its time is over or has not come.",
+    DropCause.QUARANTINED: "It waits for you in the review queue. Until you accept it, it is given on demand only.",
+    DropCause.OWN_DIGEST: "It tells of this very session, whose context holds all of that.",
+    DropCause.TOO_OLD: "It tells of something that happened too long ago. It is given on demand only.",
+    DropCause.CODE_GONE: "The files that it speaks of are gone. It is given on demand only.",
+    DropCause.REPLACED_ON_BRANCH: "Another memory replaces it on this branch.",
+    DropCause.OLDER_DIGEST: "A start pack holds the newest digest alone, and there is a newer one.",
+    DropCause.NOT_IN_POOL: "So many memories of its scope are more important or broader that it is not considered at a start.",
+    DropCause.UNCHANGED: "The session goes on and has it already.",
+    DropCause.REPEATED: "It stands in the list already.",
+}
+
+
+def sentences(answer: WhyNot) -> tuple[str, ...]:
+    """What happened to the memory, with the numbers that decided, in short sentences."""
+    when = _ASKED[answer.surface]
+    told = [_recorded_sentence(answer)] if answer.recorded_given is not None else []
+    absence = answer.absence
+    if absence is None:
+        return (*told, f"It is given {when}{_standing(answer)}.")
+    told.append(f"It is not given {when}: {_cause(absence)} (stage {absence.stage}).")
+    told += _details(absence, answer)
+    if not answer.remedies:
+        told.append(_without_remedy(absence, answer))
+    return tuple(sentence for sentence in told if sentence)
+
+
+def _recorded_sentence(answer: WhyNot) -> str:
+    if answer.recorded_given:
+        return "The recorded recall gave it. What follows is the same recall now."
+    if answer.recorded is not None:
+        return f"In the recorded recall: {_cause(answer.recorded)} (stage {answer.recorded.stage})."
+    return "In the recorded recall it was no candidate. What follows is the same recall now."
+
+
+def _cause(absence: Absence) -> str:
+    if absence.why is not None:
+        return reason_text(absence.why)
+    return silence_reason_text(absence.silence) if absence.silence is not None else "it was left out"
+
+
+def _standing(answer: WhyNot) -> str:
+    numbers = answer.numbers
+    if numbers.relevance is None or answer.surface is Surface.START:
+        return ""
+    return f", with relevance {numbers.relevance:.4g} (at least {numbers.threshold:.4g} is needed)"
+
+
+def _details(absence: Absence, answer: WhyNot) -> list[str]:
+    """What the numbers say about the stage at which it was lost."""
+    numbers, why = answer.numbers, absence.why
+    if why is None:
+        asks_nothing = absence.silence is not None and absence.silence.cause is SilenceCause.NOTHING_COMING
+        return (
+            ["If the prompt accepts what the agent proposed, give the end of the agent's message, too."]
+            if asks_nothing
+            else []
+        )
+    told = [_EXPLAINED[why.cause]] if why.cause in _EXPLAINED else []
+    match why.cause:
+        case DropCause.OUT_OF_SCOPE:
+            told.append(_SEEN_BY[answer.memory.scope.kind])
+        case DropCause.NOT_FOUND:
+            told += [_rank_sentence(rank) for rank in numbers.spaces if rank.proposes]
+        case DropCause.SHORT_LIST:
+            told.append(f"The settings let {numbers.shortlist} candidates be judged.")
+        case DropCause.BELOW_THRESHOLD:
+            told += [_rank_sentence(rank) for rank in numbers.spaces if rank.rank is not None]
+        case DropCause.NO_ROOM:
+            left = numbers.tokens_left if numbers.tokens_left is not None else 0
+            if numbers.tokens is not None:
+                told.append(
+                    f"The block may have {numbers.budget_tokens} tokens: its line needs {numbers.tokens}, {left} were left."
+                )
+        case DropCause.COPY:
+            told.append(f"{why.detail} says the same, and one of the two is enough.")
+        case DropCause.ENDED:
+            successor = answer.memory.validity.superseded_by
+            told.append(f"{successor} took its place." if successor else "It has ended.")
+        case _:
+            pass
+    return told
+
+
+def _rank_sentence(rank: SpaceRank) -> str:
+    if rank.rank is None:
+        return f"The space {rank.space} does not find it."
+    score = f", score {rank.score:.3f}" if rank.score is not None else ""
+    return f"The space {rank.space} ranks it {rank.rank} of {rank.of}{score}; it proposes the first {rank.proposes}."
+
+
+def _without_remedy(absence: Absence, answer: WhyNot) -> str:
+    if answer.untried:
+        return "Its scope holds too many memories to try changes of it."
+    helped_by_itself = absence.why is not None and absence.why.cause in (DropCause.COPY, DropCause.UNCHANGED)
+    return "" if helped_by_itself else "No single setting and no change of the memory lets it through here."
+
+
+def step_text(step: RemedyStep) -> str:
+    """What a step changes, as an order without a period."""
+    match step.kind:
+        case RemedyKind.SETTING if step.target == "recall.level":
+            return f"use the level {step.value}"
+        case RemedyKind.SETTING:
+            low = ".thresholds." in step.target and isinstance(step.value, float) and step.value < VERY_LOW
+            return f"set {step.target} to {_written(step.value)}" + (
+                " (so low that almost everything comes)" if low else ""
+            )
+        case RemedyKind.ACCEPT:
+            return "accept it in review"
+        case RemedyKind.CONFIRM:
+            return "confirm it by an edit, so that it counts as yours"
+        case RemedyKind.SCOPE:
+            return f"give it the scope {step.value}"
+        case RemedyKind.SENSITIVITY:
+            return f"give it the sensitivity {step.value}"
+        case RemedyKind.ALL_BRANCHES:
+            return "let it hold on all branches"
+        case RemedyKind.WHEN:
+            return f"say when it applies: {step.value}"
+        case RemedyKind.PIN:
+            return "pin it"
+        case RemedyKind.NEW_SESSION:
+            return "ask in a new session, or after a compaction"
+        case RemedyKind.UNMUTE:
+            return "unmute the session"
+        case RemedyKind.OPT_IN:
+            return f"leave {step.value} out of the prompt"
+
+
+def step_command(step: RemedyStep, memory_id: str) -> str:
+    """The command that does what a step says; "" = there is none."""
+    edit = f"tacit edit {memory_id}"
+    match step.kind:
+        case RemedyKind.SETTING:
+            return f"tacit config set {step.target} {shlex.quote(_written(step.value))}"
+        case RemedyKind.ACCEPT:
+            return f"tacit review accept {memory_id}"
+        case RemedyKind.SCOPE:
+            return f"{edit} --scope {step.value}"
+        case RemedyKind.SENSITIVITY:
+            return f"{edit} --sensitivity {step.value}"
+        case RemedyKind.ALL_BRANCHES:
+            return f"{edit} --all-branches"
+        case RemedyKind.WHEN:
+            return f"{edit} --when {shlex.quote(str(step.value))}"
+        case RemedyKind.PIN:
+            return f"{edit} --pin"
+        case RemedyKind.UNMUTE:
+            return "tacit unmute"
+        case RemedyKind.CONFIRM | RemedyKind.NEW_SESSION | RemedyKind.OPT_IN:
+            return ""
+
+
+def remedy_text(remedy: Remedy) -> str:
+    """The steps of a remedy in one sentence."""
+    text = ", and ".join(step_text(step) for step in remedy.steps)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _written(value: str | float | bool | tuple[str, ...]) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

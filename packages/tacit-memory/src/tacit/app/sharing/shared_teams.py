@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from tacit.app.admin.purging import Purger
-from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.sharing.shareable import require_shareable
+from tacit.app.sharing.team import require_shareable
+from tacit.app.values import Parts
 from tacit.capture.shared_memories import own_memory
 from tacit.errors import InvalidInput, NotFound, NotPermitted, SyncError, TacitError
 from tacit.model.change_reason import ChangeCause

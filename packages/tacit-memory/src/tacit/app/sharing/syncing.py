@@ -19,7 +19,7 @@ from typing import TypeVar
 import msgspec
 
 from tacit.app.admin.purging import Purger
-from tacit.app.parts import Parts
+from tacit.app.values import Parts
 from tacit.errors import InvalidInput, NotLoggedIn, ProviderError, StoreError, TacitError
 from tacit.model.memory import Memory
 from tacit.ports.models import EmbedderIdentity, Vectors

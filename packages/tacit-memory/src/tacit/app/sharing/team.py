@@ -1,8 +1,4 @@
-"""Sharing memories through the repository: one file a memory below `.tacit/team`, reviewed in pull requests.
-
-In: memories, folders. Out: files written or removed, and what was imported. Only the user's act writes a file; nothing is committed, fetched or
-pushed. What may not leave (secrets, a session's own, restricted memories) is refused.
-"""
+"""Sharing memories through the repository: one file a memory below `.tacit/team`, reviewed in pull requests."""
 
 from __future__ import annotations
 
@@ -12,9 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.sharing.shareable import require_shareable
+from tacit.app.values import Parts
 from tacit.capture.bootstrap import RuleFile
 from tacit.capture.bootstrap.team_files import (
     LATE,
@@ -27,16 +22,58 @@ from tacit.capture.bootstrap.team_files import (
     reading_time,
     write_team_file,
 )
-from tacit.errors import InvalidInput, InvalidPayload, NotFound
-from tacit.model.memory import Memory, TrustTier
+from tacit.capture.prepare import secrets_in, words_of
+from tacit.errors import InvalidInput, InvalidPayload, NotFound, RefusedByRedaction, RefusedByTrust
+from tacit.model.memory import Memory, Sensitivity, TrustTier
 from tacit.model.scope import project_scope
 from tacit.ports.store import ProjectRecord
 from tacit.reading.when import stated_when
+from tacit.safety.redact import TextRedactor
 from tacit.state.registry import TEAM_FILES, TEAM_JOINED
 from tacit.text.tokens import ALPHANUMERIC
 
 if TYPE_CHECKING:
     from tacit.capture.pipeline import CapturePipeline
+
+# Decides whether a memory may be shared with other people, through a server or a repository. In: a memory. Out: nothing, or an error.
+
+
+def require_shareable(memory: Memory, *, redactor: TextRedactor, in_repository: bool = False) -> None:
+    """Refuse a memory that may not be shared with other people.
+
+    Args:
+        memory: the memory to share.
+        redactor: finds secrets.
+        in_repository: whether it becomes a file of the repository. Such a file is on the same branch as the code, so the memory may be bound to a branch.
+
+    Raises:
+        InvalidInput: it belongs to one session or to an unmerged branch, or it is not active.
+        RefusedByTrust: its sensitivity forbids it.
+        RefusedByRedaction: it holds a secret.
+    """
+    if memory.status != "active" or memory.is_session_note:
+        what = "belongs to one session" if memory.is_session_note else f"is {memory.status}"
+        raise InvalidInput(f"{memory.id} {what} and cannot be shared.", hint="Share an active memory.")
+    if memory.branch is not None and not in_repository:
+        raise InvalidInput(
+            f"{memory.id} was learned on the branch {memory.branch.name}, which is not merged.",
+            hint=f"Share it after the merge, or let it hold everywhere: `tacit edit {memory.id} --all-branches`.",
+        )
+    if memory.sensitivity > Sensitivity.PROJECT:
+        raise RefusedByTrust(
+            f"{memory.id} has the sensitivity {memory.sensitivity.name.lower()} and never leaves this machine.",
+            hint=f"`tacit edit {memory.id} --sensitivity project` lifts that.",
+        )
+    if secrets := secrets_in((memory.content, *memory.files, *words_of(memory.trigger)), redactor):
+        raise RefusedByRedaction(
+            f"{memory.id} holds a secret ({secrets}) and was not shared.", hint="Edit it first."
+        )
+
+
+# Sharing memories through the repository: one file a memory below `.tacit/team`, reviewed in pull requests.
+#
+# In: memories, folders. Out: files written or removed, and what was imported. Only the user's act writes a file; nothing is committed, fetched or
+# pushed. What may not leave (secrets, a session's own, restricted memories) is refused.
 
 SLUG_WORDS, SLUG_CHARS, ENDING = 6, 50, 6
 

@@ -18,8 +18,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from tacit.app.memories import Memories
-from tacit.app.transfer.owners import Owners
-from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportTally
+from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportTally, Owners
 from tacit.capture.importing.items import RefusedHook
 from tacit.errors import TacitError
 from tacit.model.change_reason import ChangeCause, ChangeReason

@@ -1,9 +1,4 @@
-"""Export and import over one open store. In: paths, or nothing. Out: lines, text, reports.
-
-Our own exports come back without loss where the user vouches for them; what other tools remember becomes statements that
-wait for the user. A second run adds nothing: what was read once is known by tool, id and words. Never follows a link, never
-stores a secret, never stops at a line that cannot be read.
-"""
+"""Export and import over one open store. In: paths, or nothing. Out: lines, text, reports."""
 
 from __future__ import annotations
 
@@ -16,15 +11,13 @@ from pathlib import Path
 from typing import Literal
 
 from tacit.app.memories import Memories
-from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.transfer.lossless_import import PURGED_REASON, LosslessImport
 from tacit.app.transfer.markdown import LIVE, MarkdownImport, is_markdown, read_markdown, write_markdown
-from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.records import (
     MAX_LINE_BYTES,
     History,
     Line,
+    Signer,
     head_line,
     is_export,
     read_signed_lines,
@@ -32,24 +25,183 @@ from tacit.app.transfer.records import (
     versions_of,
     write_line,
 )
-from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportReport, ImportTally
-from tacit.app.transfer.signing import Signer
+from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportReport, ImportTally, Owners
+from tacit.app.values import Parts
 from tacit.app.visibility import Visibility
 from tacit.capture.importing.items import ForeignStatement, RefusedHook, draft_of
 from tacit.capture.importing.readers import find_readers
 from tacit.capture.importing.safe_files import head_of, lines_of, read_text
 from tacit.capture.pipeline import CapturePipeline
-from tacit.errors import InvalidInput, UnknownKind
+from tacit.capture.prepare import clean_terms, clean_trigger, refuse_long
+from tacit.errors import InvalidInput, RefusedByRedaction, TacitError, UnknownKind
 from tacit.model.ids import content_hash
-from tacit.model.memory import Relation, Speaker
+from tacit.model.memory import Memory, Relation, Speaker
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
-from tacit.ports.store import MemoryFilter, ProjectRecord, ValueChanges, ValueStore
+from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, ValueChanges, ValueStore
 from tacit.safety.authority import LEFT_OUT
+from tacit.safety.redact import TextRedactor
 from tacit.state.counted import Mark
 from tacit.state.registry import IMPORTED, KEY_CHARS, MARKS
 from tacit.system.files import open_handle
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import note_copy
+
+# Our own export back into a store, with every version. In: its lines. Out: what was stored, counted.
+#
+# Only for lines that the user vouches for or that this home signed: they say themselves who said what. Secrets are taken out as
+# everywhere; a memory that has gone its own way here since, or was purged here, is left alone.
+
+WRITTEN_AT_ONCE = 200
+PURGED_REASON = "it was purged here; --again imports it"
+
+
+class LosslessImport:
+    """One import of one file."""
+
+    def __init__(
+        self, parts: Parts, *, dry_run: bool, again: bool, tally: ImportTally, name: str, owners: Owners
+    ) -> None:
+        """Count into `tally`; `name` is the file's; `owners` say whose the memories are; `again` = also what was purged."""
+        self._purged = frozenset[str]() if again else parts.store.purged_memories()
+        self._owners = owners
+        self._parts = parts
+        self._store = parts.store
+        self._dry_run = dry_run
+        self._tally = tally
+        self._name = name
+        self._coming: set[str] = set()
+
+    def take(self, lines: Iterable[Line], *, progress: Callable[[int], None] | None) -> None:
+        """Store what the lines hold, in batches.
+
+        Raises:
+            StoreError: as the store; batches before it are kept.
+        """
+        waiting: list[History] = []
+        relations: list[Relation] = []
+        looked_at = 0
+        for line in lines:
+            if isinstance(line, RefusedHook):
+                self._refuse(line.where, line.reason)
+            elif isinstance(line, History):
+                looked_at += 1
+                waiting.append(line)
+                if len(waiting) >= WRITTEN_AT_ONCE:
+                    self._put(waiting)
+                    waiting = []
+                    if progress:
+                        progress(looked_at)
+            elif isinstance(line, Relation):
+                relations.append(line)
+            else:
+                self._owners.meet(line)
+        self._put(waiting)
+        self._relate(relations)
+        if progress:
+            progress(looked_at)
+
+    def _put(self, histories: Sequence[History]) -> None:
+        versions: list[Recorded] = []
+        uses: dict[str, int] = {}
+        for history in histories:
+            name = history.newest.id
+            if name in self._purged:
+                self._line("skip", history.newest, PURGED_REASON)
+                continue
+            try:
+                cleaned = tuple(self._cleaned(version) for version in history.versions)
+            except TacitError as error:
+                self._refuse(name, str(error))
+                continue
+            missing = self._missing(cleaned)
+            if missing is None:
+                self._line("skip", history.newest, "it was changed here since")
+            elif not missing:
+                self._line("unchanged", history.newest, "")
+            else:
+                kind = history.newest.kind
+                reason = "" if kind in self._parts.kinds else f"the settings define no kind {kind!r}"
+                self._line("add" if len(missing) == len(cleaned) else "edit", history.newest, reason)
+                versions += missing
+                uses[name] = history.uses
+            self._coming.add(name)
+            self._owners.register(cleaned[-1].memory.scope)
+        if not self._dry_run:
+            self._store.restore(versions, uses=uses)
+
+    def _missing(self, versions: Sequence[Recorded]) -> Sequence[Recorded] | None:
+        """The versions that are not stored; None where the store's do not begin like these."""
+        stored = [
+            (version.at_ms, version.memory) for version in versions_of(self._store, versions[0].memory.id)
+        ]
+        imported = [(version.at_ms, version.memory) for version in versions]
+        shorter = min(len(stored), len(imported))
+        return versions[len(stored) :] if stored[:shorter] == imported[:shorter] else None
+
+    def _cleaned(self, version: Recorded) -> Recorded:
+        memory = replace(version.memory, scope=self._owners.scope_of(version.memory.scope))
+        redactor = self._parts.redactor.at(memory.scope)
+        redacted = redactor.redact(memory.content)
+        if redacted.has_secret:
+            raise RefusedByRedaction("It holds a secret; nothing of it was stored.")
+        refuse_long(redacted.text)
+        return replace(
+            version,
+            memory=_clean(memory, redacted.text, redactor),
+            before=None,
+            reason=version.reason.cleaned(lambda text: redactor.redact(text).text),
+        )
+
+    def _relate(self, relations: Sequence[Relation]) -> None:
+        # The memory at the other end was skipped because it was purged here, and that line says so.
+        relations = [r for r in relations if self._purged.isdisjoint((r.source_id, r.target_id))]
+        everything = self._store.scopes()
+        ends = sorted({end for relation in relations for end in (relation.source_id, relation.target_id)})
+        stored_ids = {memory.id for memory in self._store.get(ends, scope=everything)}
+        stored_ids |= self._coming if self._dry_run else set()
+        good = [
+            relation
+            for relation in relations
+            if {relation.source_id, relation.target_id} <= stored_ids and 0 <= relation.weight <= 1
+        ]
+        if len(good) < len(relations):
+            self._refuse("relations", f"{len(relations) - len(good)} of them name a memory that is not here")
+        if good and not self._dry_run:
+            self._store.relate(good)
+
+    def _line(self, action: Action, memory: Memory, reason: str) -> None:
+        where = f"{self._name}, {memory.id}"
+        self._tally.add(
+            ImportLine(action=action, where=where, text=memory.content, memory_id=memory.id, reason=reason)
+        )
+
+    def _refuse(self, where: str, reason: str) -> None:
+        self._tally.add(ImportLine(action="refused", where=f"{self._name}, {where}", reason=reason))
+
+
+def _clean(memory: Memory, content: str, redactor: TextRedactor) -> Memory:
+    """The memory as it may be stored; equal to what was given where nothing had to go."""
+    origin = memory.provenance
+    provenance = replace(
+        origin, source=redactor.redact(origin.source).text, span=redactor.redact(origin.span).text
+    )
+    return replace(
+        memory,
+        content=content,
+        provenance=provenance,
+        trigger=clean_trigger(memory.trigger, redactor),
+        files=clean_terms(memory.files, redactor),
+        error_signature=redactor.redact(memory.error_signature).text,
+        headline=redactor.redact(memory.headline).text,
+        evidence=tuple(redactor.redact(span).text for span in memory.evidence),
+    )
+
+
+# Export and import over one open store. In: paths, or nothing. Out: lines, text, reports.
+#
+# Our own exports come back without loss where the user vouches for them; what other tools remember becomes statements that
+# wait for the user. A second run adds nothing: what was read once is known by tool, id and words. Never follows a link, never
+# stores a secret, never stops at a line that cannot be read.
 
 BATCH = 16
 """Statements of one transaction: within one every pair is judged, across them only the nearest."""

@@ -38,7 +38,7 @@ from tacit.model.memory import Memory
 from tacit.model.session import SessionKey
 from tacit.safety.forgotten_words import ForgottenWords, words_to_forget
 from tacit.safety.json_texts import cleaned_json
-from tacit.session.family import with_descendants
+from tacit.session.transitions import with_descendants
 from tacit.state.registry import may_hold_words
 from tacit.system.files import open_handle
 

@@ -41,8 +41,7 @@ from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store, ValueChanges
 from tacit.reading.trigger import make_trigger, parse_when
-from tacit.session.branches import default_tip, work_tree_of
-from tacit.session.projects import find_checkout
+from tacit.session.projects import default_tip, find_checkout, work_tree_of
 from tacit.state.captured import TeamFileState
 from tacit.state.registry import TEAM_FILES
 

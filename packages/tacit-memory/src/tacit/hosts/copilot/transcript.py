@@ -26,7 +26,7 @@ from tacit.hosts.transcripts.rows import (
     unchanged,
     whole,
 )
-from tacit.session.outcomes import last_lines
+from tacit.session.transcripts import last_lines
 from tacit.state.captured import Position
 from tacit.text.lazy_regex import lazy_regex
 

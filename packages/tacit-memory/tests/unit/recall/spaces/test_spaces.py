@@ -14,7 +14,7 @@ from tacit.model.evidence import Shortlist
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, Relation, TrustTier
 from tacit.model.pack import Surface
-from tacit.presets.multispace.score import weighted_agreement
+from tacit.presets.multispace.preset import weighted_agreement
 from tacit.recall import spaces
 from tacit.recall.retrieve import measure_spaces
 from tacit.recall.spaces import SPACES, token_matches_of

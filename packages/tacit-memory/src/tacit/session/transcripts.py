@@ -1,18 +1,22 @@
-"""Compactions that a host reports only in its transcript. In: a signal and the host. Out: a session start after a compaction, or None.
-
-Reads the lines that were added to a transcript since the last signal of its session. Never reads lines that are older than the first
-signal of the session, except to compare names. Never fails: a transcript that cannot be read counts as one without a compaction.
-"""
+"""What a host tells only in its transcript: that it compacted, and that a call failed."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections import OrderedDict
+from pathlib import Path
 from stat import S_ISREG
 from threading import Lock
 
 from tacit.model.signal import SessionEnded, SessionStarted, Signal
-from tacit.ports.host import TranscriptHost
+from tacit.ports.host import OutcomeHost, TranscriptHost
+from tacit.system.files import open_handle
+
+# Compactions that a host reports only in its transcript. In: a signal and the host. Out: a session start after a compaction, or None.
+#
+# Reads the lines that were added to a transcript since the last signal of its session. Never reads lines that are older than the first
+# signal of the session, except to compare names. Never fails: a transcript that cannot be read counts as one without a compaction.
 
 MAX_FILES = 256
 MAX_BYTES = 32 << 20
@@ -71,3 +75,43 @@ class Compactions:
         while len(self._offsets) > MAX_FILES:
             self._offsets.popitem(last=False)
         return any(name not in earlier for name in names)
+
+
+# The outcome of a call, for hosts whose hooks do not report it. In: a signal and its host. Out: the signal, or the failure that it was.
+#
+# Reads the end of the host's transcript, which the host writes before it calls the hook. Never waits, never writes. If the transcript
+# cannot be read, the signal stays as it is.
+
+READ_BYTES = (1 << 16, 1 << 20)
+"""Bytes to read of the end: first the smaller number. The larger one is for a command with a long output, which is in the same line."""
+
+
+def outcome_of(signal: Signal, host: OutcomeHost) -> Signal:
+    """Return `signal`, or the failure that the transcript shows it to be."""
+    if not signal.transcript_path or not host.needs_outcome(signal):
+        return signal
+    for size in READ_BYTES:
+        told = host.with_outcome(signal, last_lines(Path(signal.transcript_path), size))
+        if told is not None:
+            return told
+    return signal
+
+
+def last_lines(path: Path, size: int) -> bytes:
+    """Read the last whole lines of a file, at most `size` bytes; nothing if it is no regular file or cannot be read."""
+    try:
+        handle = open_handle(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            return b""
+        start = max(0, facts.st_size - size)
+        os.lseek(handle, start, os.SEEK_SET)
+        text = os.read(handle, size)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
+    return text if start == 0 else text.partition(b"\n")[2]

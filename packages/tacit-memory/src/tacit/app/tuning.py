@@ -1,33 +1,245 @@
-"""`tacit tune`: the levels of `focused` for this very store, without labels. In: stored traces. Out: a report; a file in the home.
-
-The null distribution is in `null_pairs`: prompts that deserve nothing. Prompts of which the owner said that nothing should have come
-belong to it as they are, and what the owner called useful is told with what each threshold would do to it. Each level keeps a bound
-of its own on the share of such prompts that get something; the bounds stand to each other as those of the shipped levels.
-"""
+"""`tacit tune`: thresholds from the user's own store, without labels: the levels before a prompt, and the bars of an embedder of their own."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
-from tacit.app.parts import Parts
-from tacit.app.tuning.cosines import CosineReport, measure_cosines
-from tacit.app.tuning.null_pairs import best_of_null_pairs, projects_of
-from tacit.config.cosine_bars import details_of
+from tacit.app.values import Parts
+from tacit.config.cosine_bars import (
+    NAME as BARS_NAME,
+)
+from tacit.config.cosine_bars import (
+    UnrelatedCosines,
+    bars_from,
+    cosine_at,
+    details_of,
+    is_shipped,
+    stated_shares,
+)
 from tacit.config.layers import Origin as SettingOrigin
 from tacit.config.levels import LEVELS, NAME, THRESHOLD, Level, Levels, levels_in_use, uses_levels
-from tacit.config.settings import LevelName
+from tacit.config.settings import LevelName, Settings
 from tacit.fitted import Artifact, Origin, write_artifact
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.trace import Trace
+from tacit.ports.store import MemoryFilter, Store
+from tacit.presets import preset_of
+from tacit.reading.terms import find_entities
 from tacit.recall.finished import Replayed, replay
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.render import frame_text, line_text
+from tacit.recall.retrieve import QUERY_CHARS
+from tacit.recall.stage import Context
 from tacit.state.counted import Verdict
 from tacit.state.registry import VERDICTS
+
+# Prompts that deserve nothing, from the user's own store and without labels. In: stored traces. Out: queries, and the best relevance of each.
+#
+# A prompt of one project asked of another project's memories deserves nothing of them, generic rules aside: such pairs are the
+# null distribution. Where there is only one project, the words of one prompt meet the situation of another.
+
+SESSIONS_READ = 500
+PAIRS = 400
+GENERIC_BREADTH = 2.75
+GENERIC_READ = 1000
+
+
+def best_of_null_pairs(
+    store: Store,
+    pipeline: RecallPipeline,
+    settings: Settings,
+    traces: Sequence[Trace],
+    projects: dict[str, str],
+) -> tuple[list[float], str]:
+    """Best relevance of each pair, 0 without a candidate; and how they were paired, `projects` or `situations`."""
+    queries, paired = _null_queries(store, traces, projects)
+    preset, context = preset_of(settings.preset), Context()
+    best: list[float] = []
+    for query in queries:
+        _, trace = pipeline.run(
+            query, preset=preset, settings=settings.recall, context=context, trace_id="tune"
+        )
+        best.append(_best(trace, _generic(store, query.scope)))
+    return best, paired
+
+
+def projects_of(store: Store, traces: Sequence[Trace]) -> dict[str, str]:
+    """Project by session of the traces, for sessions that are still stored."""
+    project_of = {str(state.key): state.project_id for state in store.list_sessions(limit=SESSIONS_READ)}
+    return {trace.session: project_of[trace.session] for trace in traces if project_of.get(trace.session)}
+
+
+def _null_queries(store: Store, traces: Sequence[Trace], projects: dict[str, str]) -> tuple[list[Query], str]:
+    places = [
+        project.id
+        for project in store.projects()
+        if store.count_active(scope=ScopeFilter.of(project_scope(project.id)))
+    ]
+    queries = [
+        _query(trace, trace, place)
+        for trace in traces
+        if trace.session in projects
+        for place in places
+        if place != projects[trace.session]
+    ]
+    if queries:
+        step = max(1, len(queries) // PAIRS)
+        return queries[::step][:PAIRS], "projects"
+    half = len(traces) // 2
+    return [
+        _query(trace, traces[(at + half) % len(traces)], projects[trace.session])
+        for at, trace in enumerate(traces)
+        if half and trace.session in projects
+    ][:PAIRS], "situations"
+
+
+def _query(words: Trace, situation: Trace, project: str) -> Query:
+    return Query(
+        surface=Surface.PROMPT,
+        text=words.text,
+        raw_text=words.text,
+        situation=situation.situation,
+        scope=ScopeFilter.of(project_scope(project)),
+        at_ms=words.at_ms,
+        budget_tokens=1_000_000,
+        entities=find_entities(words.text),
+    )
+
+
+def _generic(store: Store, scope: ScopeFilter) -> frozenset[str]:
+    return frozenset(
+        memory.id
+        for memory in store.list_memories(MemoryFilter(), scope=scope, limit=GENERIC_READ)
+        if memory.trigger.always or memory.trigger.breadth >= GENERIC_BREADTH
+    )
+
+
+def _best(trace: Trace, generic: frozenset[str]) -> float:
+    return max(
+        (candidate.relevance for candidate in trace.candidates if candidate.memory_id not in generic),
+        default=0.0,
+    )
+
+
+# The cosine bars of the presets for the user's own embedder, from the user's own store. In: stored prompts. Out: a report; a file in the home.
+#
+# Each stored prompt is compared with every memory of its project. Nobody judged those pairs, but hardly one in a hundred is needed, so
+# they stand for unrelated ones; the bars come out slightly too high, never too low. For an embedder whose cosines ship nothing is measured.
+
+LEAST_COSINES = 2000
+"""Of fewer pairs no share below a percent means anything."""
+MEMORIES_READ = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredBar:
+    """One cosine bar of the preset in use.
+
+    Attributes:
+        setting: its dotted name, with the kind where it is a mapping.
+        share: of unrelated pairs that may reach it.
+        before, after: cosines.
+    """
+
+    setting: str
+    share: float
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CosineReport:
+    """The cosine bars of the preset in use, as this store has them. `pairs` 0 = the embedder's cosines ship; no bars = too few pairs."""
+
+    embedder: str = ""
+    pairs: int = 0
+    bars: tuple[MeasuredBar, ...] = ()
+
+
+def measure_cosines(
+    parts: Parts, traces: Sequence[Trace], projects: Mapping[str, str], *, apply: bool
+) -> CosineReport:
+    """Measure the embedder in use; with `apply`, keep what was measured in the home.
+
+    Args:
+        parts: the store and its embedder.
+        traces: of stored prompts.
+        projects: project by session of the traces.
+        apply: whether to write the file.
+    """
+    settings = parts.settings.current()
+    identity = str(parts.embedder.identity)
+    if is_shipped(settings.embedder):
+        return CosineReport(embedder=identity)
+    prompts = [trace for trace in traces if trace.session in projects]
+    vectors = parts.embedder.embed([trace.text[:QUERY_CHARS] for trace in prompts]) if prompts else ()
+    cosines = [
+        hit.score
+        for trace, vector in zip(prompts, vectors, strict=True)
+        for hit in parts.store.search.semantic(
+            vector,
+            identity=parts.embedder.identity,
+            scope=ScopeFilter.of(project_scope(projects[trace.session])),
+            limit=MEMORIES_READ,
+        ).hits
+    ]
+    if len(cosines) < LEAST_COSINES:
+        return CosineReport(embedder=identity, pairs=len(cosines))
+    measured = bars_from(cosines)
+    if apply:
+        origin = Origin(
+            what="cosines that a share of the pairs of a prompt and a memory of its project reaches",
+            made_by="tacit tune",
+            embedder=identity,
+            details={**details_of(settings.embedder), "pairs": len(cosines)},
+        )
+        write_artifact(
+            parts.home.unrelated_cosines_file, Artifact(name=BARS_NAME, origin=origin, values=measured)
+        )
+        parts.settings.look_again()
+    return CosineReport(embedder=identity, pairs=len(cosines), bars=_told(parts, measured))
+
+
+def _told(parts: Parts, measured: UnrelatedCosines) -> tuple[MeasuredBar, ...]:
+    """The bars of the preset in use before and after."""
+    settings = parts.settings.current()
+    bars: list[MeasuredBar] = []
+    for key, share in stated_shares(settings.preset).items():
+        before: object = settings
+        for attribute in key.split("."):
+            before = getattr(before, attribute)
+        if isinstance(share, float):
+            bars.append(
+                MeasuredBar(
+                    setting=key, share=share, before=cast(float, before), after=cosine_at(share, measured)
+                )
+            )
+            continue
+        for name, single_share in cast("Mapping[str, float]", share).items():
+            current = cast("Mapping[str, float]", before).get(name, 0.0)
+            bars.append(
+                MeasuredBar(
+                    setting=f"{key}.{name}",
+                    share=single_share,
+                    before=current,
+                    after=cosine_at(single_share, measured),
+                )
+            )
+    return tuple(bars)
+
+
+# `tacit tune`: the levels of `focused` for this very store, without labels. In: stored traces. Out: a report; a file in the home.
+#
+# The null distribution is in `null_pairs`: prompts that deserve nothing. Prompts of which the owner said that nothing should have come
+# belong to it as they are, and what the owner called useful is told with what each threshold would do to it. Each level keeps a bound
+# of its own on the share of such prompts that get something; the bounds stand to each other as those of the shipped levels.
 
 PROMPTS = 200
 LEAST_PAIRS = 20

@@ -1,0 +1,413 @@
+"""Language models of the user's own that name memories: in the pause after the agent's message, and at the prompt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Lock
+
+from tacit.app.projects import Projects
+from tacit.app.redaction import clean_session, outgoing
+from tacit.app.sessions import LiveSessions
+from tacit.app.values import Parts, SignalResult
+from tacit.config.settings import RecallSettings, Settings
+from tacit.errors import ProviderError
+from tacit.model.note import Note, NoteCause
+from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter, ScopeKind
+from tacit.model.session import Armed, SessionKey, SessionState
+from tacit.model.signal import MessageEnded, Signal
+from tacit.ports.store import ProjectRecord
+from tacit.ports.writer import Writer, WriterRequest
+from tacit.presets import preset_of
+from tacit.providers.tokens import EstimateCounter
+from tacit.recall.ask_model import Named, PoolList, PoolLists, make_request, read_named
+from tacit.recall.stage import Judge, JudgeAnswer, Preset
+from tacit.session.answer_priority import run_after_answer
+from tacit.session.transitions import held_out, still_armed
+from tacit.state.counted import Spending
+from tacit.state.paid_requests import PaidModel
+from tacit.state.registry import ANTICIPATION_SPENDING, JUDGE_SPENDING
+
+# What both ways to ask a model for memories share: who may be asked, what it sees, what it costs. In: settings, a session. Out: requests.
+#
+# The limits are those of the write-up: nothing where the user is incognito; memories of the project and of universal scope, neither
+# restricted nor of one session; every text redacted, whatever `privacy.redact` says.
+
+REQUEST_MARGIN = 1.0
+"""As for the write-up: for a whole request the usual estimate is a quarter too high."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedNaming:
+    """A request, ready to be sent, the list it chooses from, and what it costs to send, estimated."""
+
+    request: WriterRequest
+    listed: PoolList
+    tokens: int
+
+
+class NamingAccess:
+    """Makes the requests of one open store. Safe to use from several threads."""
+
+    def __init__(self, parts: Parts, projects: Projects) -> None:
+        self._parts = parts
+        self._projects = projects
+        self._lists = PoolLists(store=parts.store, kinds=parts.kinds)
+        self._tokens = EstimateCounter(margin=REQUEST_MARGIN)
+
+    def settings_of(self, state: SessionState) -> Settings:
+        """The settings that hold for a session now."""
+        return self._parts.settings.current(state.project_root or None, agent=state.agent)
+
+    def prepare(
+        self,
+        state: SessionState,
+        project: ProjectRecord | None,
+        settings: Settings,
+        *,
+        prompt: str | None,
+    ) -> PreparedNaming | None:
+        """The request for a session; None = there is no memory to choose from.
+
+        Args:
+            state: of the session.
+            project: of the session.
+            settings: that hold for it.
+            prompt: what was just sent; None = it is not known yet.
+        """
+        clean = outgoing(settings, self._parts.redactor)
+        listed = self._lists.of(
+            self._scope(state, project, settings),
+            kinds=settings.recall.kinds,
+            prepare=clean,
+            at_ms=self._parts.clock.now_ms(),
+        )
+        if not listed.memories:
+            return None
+        request = make_request(
+            listed,
+            clean_session(state, clean),
+            prompt=prompt,
+            prepare=clean,
+        )
+        texts = (request.system, request.user, json.dumps(request.schema))
+        tokens = sum(self._tokens.count(text) for text in texts)
+        return PreparedNaming(request=request, listed=listed, tokens=tokens)
+
+    def _scope(self, state: SessionState, project: ProjectRecord | None, settings: Settings) -> ScopeFilter:
+        """What the session's project may see, without the memories of linked projects."""
+        visible = self._projects.visible(
+            project, agent=state.agent, share_preferences=settings.project.share_preferences
+        )
+        own_id = project.id if project else ""
+        return ScopeFilter.of(
+            *(scope for scope in visible.scopes if scope.kind is not ScopeKind.PROJECT or scope.key == own_id)
+        )
+
+
+def may_ask(state: SessionState, settings: Settings) -> bool:
+    """Whether a model may be asked for this session: its answer would be used, and its texts may leave."""
+    return not (settings.privacy.incognito or state.incognito) and _uses_answer(
+        state, settings.recall, preset_of(settings.preset)
+    )
+
+
+def _uses_answer(state: SessionState, settings: RecallSettings, preset: Preset) -> bool:
+    recall_active = settings.enabled and not state.muted and not held_out(state, settings.holdout)
+    return recall_active and preset.gated
+
+
+# A model at the prompt: it names what the prompt needs, while the prompt waits. In: a query. Out: its answer, or why there is none.
+#
+# The prompt waits no longer than `recall.judge.deadline_ms`, and leaves the local search its time. Everything that may wait (the
+# store, the model) is done on a thread of its own, one request at a time: a late answer is still read there, so that its cost is known. A late answer
+# counts as a failure: after it the model is not asked for a minute, then twice as long after each further one.
+
+LOCAL_MS = 300.0
+"""So much of a recall's time is left for the local search, if its own deadline is not shorter."""
+LEAST_MS = 100.0
+"""With less time the model is not asked."""
+PAUSE_MS = 60_000
+LATE = "The model answered after the deadline of the prompt."
+
+
+def prompt_ms(settings: RecallSettings) -> int:
+    """Milliseconds that a prompt may take: those of the recall, and of the model where there is one."""
+    return settings.deadline_ms + (settings.judge.deadline_ms if settings.judge.provider != "off" else 0)
+
+
+class PromptJudge:
+    """Asks the model of `recall.judge` for one engine. Safe to use from several threads; one request runs at a time."""
+
+    def __init__(self, *, parts: Parts, access: NamingAccess) -> None:
+        self._parts = parts
+        self._access = access
+        self._writer: Writer | None = parts.judging
+        self._paid: PaidModel | None = None
+        if parts.judging is not None:
+            self._paid = PaidModel(
+                writer=parts.judging,
+                account=JUDGE_SPENDING,
+                tokens_per_day=parts.settings.current().recall.judge.tokens_per_day,
+                store=parts.store,
+                clock=parts.clock,
+                pause_ms=PAUSE_MS,
+            )
+        self._jobs = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-judge")
+        self._busy = Lock()
+
+    def of(self, state: SessionState, project: ProjectRecord | None, settings: Settings) -> Judge | None:
+        """Asks for a prompt of this session; None where no model may be asked."""
+        paid = self._paid
+        if paid is None or settings.recall.judge.provider == "off" or not may_ask(state, settings):
+            return None
+
+        def judge(query: Query, recall: RecallSettings, remaining_ms: Callable[[], float]) -> JudgeAnswer:
+            most_ms = min(float(recall.judge.deadline_ms), remaining_ms() - min(LOCAL_MS, recall.deadline_ms))
+            if most_ms < LEAST_MS:
+                return _gate(NoteCause.JUDGE_NO_TIME)
+            if not self._busy.acquire(blocking=False):
+                return _gate(NoteCause.JUDGE_BUSY)
+            try:
+                ask = partial(self._ask, paid, query, state, project, settings, most_ms)
+                future = self._jobs.submit(self._run, paid, ask)
+            except RuntimeError:  # the store is being closed
+                self._busy.release()
+                return _gate(NoteCause.JUDGE_FAILED)
+            began_ms = self._parts.clock.monotonic_ms()
+            done, _ = wait((future,), timeout=most_ms / 1000)
+            took_ms = self._parts.clock.monotonic_ms() - began_ms
+            if not done:
+                late = Note(cause=NoteCause.JUDGE_LATE, detail=paid.writer.name, took_ms=round(took_ms, 1))
+                return JudgeAnswer(named=None, note=late)
+            if future.exception() is not None:
+                return _gate(NoteCause.JUDGE_FAILED)
+            answer = future.result()
+            return replace(answer, note=replace(answer.note, took_ms=round(took_ms, 1)))
+
+        return judge
+
+    def _run(self, paid: PaidModel, ask: Callable[[], JudgeAnswer]) -> JudgeAnswer:
+        try:
+            with paid.counting_surprises():
+                return ask()
+        finally:
+            self._busy.release()
+
+    def _ask(  # noqa: PLR0917 - what a request is made of
+        self,
+        paid: PaidModel,
+        query: Query,
+        state: SessionState,
+        project: ProjectRecord | None,
+        settings: Settings,
+        most_ms: float,
+    ) -> JudgeAnswer:
+        began_ms = self._parts.clock.monotonic_ms()
+        prepared = self._access.prepare(
+            state,
+            project,
+            settings,
+            prompt=query.raw_text,
+        )
+        if prepared is None:
+            return _gate(NoteCause.JUDGE_NO_LIST)
+        spent = paid.begin(at_once=False)
+        if spent is None:
+            return _gate(NoteCause.JUDGE_PAUSED)
+        reserved = paid.reserve(prepared.tokens, spent)
+        if reserved is None:
+            return _gate(NoteCause.JUDGE_OVER_BUDGET)
+        return self._answer(paid, prepared, reserved, until_ms=began_ms + most_ms)
+
+    def _answer(
+        self, paid: PaidModel, prepared: PreparedNaming, reserved: Spending, *, until_ms: float
+    ) -> JudgeAnswer:
+        memories = prepared.listed.memories
+        try:
+            answer, named = paid.ask(prepared.request, reserved, read=lambda text: read_named(text, memories))
+        except ProviderError as error:
+            return _gate(NoteCause.JUDGE_FAILED, error.reason)
+        late = self._parts.clock.monotonic_ms() > until_ms
+        paid.settle(
+            answer, prepared.tokens, reserved=reserved, accepted=len(named.memories), dropped=named.ignored,
+            failure=LATE if late else "",
+        )  # fmt: skip
+        note = Note(
+            cause=NoteCause.JUDGED,
+            detail=paid.writer.name,
+            count=len(named.memories),
+            of=len(memories),
+        )
+        return JudgeAnswer(
+            named={memory.memory_id: memory.probability for memory in named.memories}, note=note
+        )
+
+    def close(self) -> None:
+        """Ask for nothing more."""
+        if self._paid is not None:
+            self._paid.stop()
+            self._paid.writer.cancel()
+        self._jobs.shutdown(wait=True, cancel_futures=True)
+        if self._paid is not None:
+            self._paid.writer.close()
+
+
+def _gate(cause: NoteCause, detail: str = "") -> JudgeAnswer:
+    """The gate decides."""
+    return JudgeAnswer(named=None, note=Note(cause=cause, detail=detail))
+
+
+# A model in the pause: after a message of the agent it names what the next steps will need. In: signals. Out: armed memories.
+#
+# One background thread, one request at a time; no surface waits for it. Of a session only the newest pause counts: a request for
+# one that is over is not sent, and an answer that comes after the next prompt still serves the tool calls of that turn. What fails leaves
+# the record as it is and stands on the account (`state.registry.ANTICIPATION_SPENDING`).
+
+TURN_S = 5.0
+"""So long an answer waits for its session's record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pause:
+    """The end of a message of the agent."""
+
+    turn: int
+    epoch: int
+    project: ProjectRecord | None
+
+
+class Anticipation:
+    """Asks the model of `recall.anticipate` behind the answers of one engine."""
+
+    def __init__(self, *, parts: Parts, access: NamingAccess, sessions: LiveSessions) -> None:
+        self._parts = parts
+        self._access = access
+        self._sessions = sessions
+        self._paid: PaidModel | None = None
+        if parts.anticipating is not None:
+            self._paid = PaidModel(
+                writer=parts.anticipating,
+                account=ANTICIPATION_SPENDING,
+                tokens_per_day=parts.settings.current().recall.anticipate.tokens_per_day,
+                store=parts.store,
+                clock=parts.clock,
+            )
+        self._jobs = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-anticipate")
+        self._lock = Lock()
+        self._due: dict[SessionKey, _Pause] = {}
+        self._running: set[Future[None]] = set()
+
+    def after(self, signal: Signal, handled: SignalResult) -> None:
+        """Have the model asked once the answer is out, where a message of the main agent ended."""
+        if self._paid is None or not isinstance(signal, MessageEnded) or signal.agent_id:
+            return
+        state = handled.state
+        if not self._may_ask(state):
+            return
+        pause = _Pause(turn=state.turn, epoch=state.epoch, project=handled.project)
+        run_after_answer(lambda: self._submit(state.key, pause))
+
+    def _may_ask(self, state: SessionState) -> bool:
+        settings = self._access.settings_of(state)
+        return settings.recall.anticipate.provider != "off" and may_ask(state, settings)
+
+    def _submit(self, key: SessionKey, pause: _Pause) -> None:
+        with self._lock:
+            waits = key in self._due
+            self._due[key] = pause
+            if waits:
+                return
+            try:
+                future = self._jobs.submit(self._run, key)
+            except RuntimeError:  # the store is being closed
+                return
+            self._running.add(future)
+        future.add_done_callback(self._ended)
+
+    def _ended(self, future: Future[None]) -> None:
+        with self._lock:
+            self._running.discard(future)
+
+    def _run(self, key: SessionKey) -> None:
+        with self._lock:
+            pause = self._due.pop(key)
+        if self._paid is not None:
+            with self._paid.counting_surprises():
+                self._anticipate(self._paid, key, pause)
+
+    def _anticipate(self, paid: PaidModel, key: SessionKey, pause: _Pause) -> None:
+        state = self._sessions.load(key)
+        if state is None or (state.turn, state.epoch) != (pause.turn, pause.epoch):
+            return
+        if not self._may_ask(state):
+            return
+        settings = self._access.settings_of(state)
+        prepared = self._access.prepare(
+            state,
+            pause.project,
+            settings,
+            prompt=None,
+        )
+        named = self._ask(paid, prepared) if prepared is not None else None
+        if prepared is not None and named is not None:
+            self._arm(key, pause, prepared, named, model=paid.writer.name)
+
+    def _ask(self, paid: PaidModel, prepared: PreparedNaming) -> Named | None:
+        """What the model names; None = it was not asked, or failed."""
+        memories = prepared.listed.memories
+        with paid.asking:
+            spent = paid.begin(at_once=False)
+            reserved = paid.reserve(prepared.tokens, spent) if spent is not None else None
+            if reserved is None:
+                return None
+            try:
+                answer, named = paid.ask(
+                    prepared.request, reserved, read=lambda text: read_named(text, memories)
+                )
+            except ProviderError:
+                return None  # it stands on the account
+            paid.settle(
+                answer,
+                prepared.tokens,
+                reserved=reserved,
+                accepted=len(named.memories),
+                dropped=named.ignored,
+            )
+        return named
+
+    def _arm(
+        self, key: SessionKey, pause: _Pause, prepared: PreparedNaming, named: Named, *, model: str
+    ) -> None:
+        listed = prepared.listed
+        armed = Armed(
+            epoch=pause.epoch,
+            turn=pause.turn,
+            at_ms=listed.at_ms,
+            model=model,
+            memories=named.memories,
+            listed=tuple(memory.id for memory in listed.memories),
+        )
+        with self._sessions.turn(key, timeout_s=TURN_S) as acquired:
+            newest = self._sessions.load(key) if acquired else None
+            if newest is not None and still_armed(newest, armed) is not None:
+                self._sessions.save(replace(newest, armed=armed))
+
+    def flush(self) -> None:
+        """Wait for the requests that were begun."""
+        with self._lock:
+            running = tuple(self._running)
+        wait(running, timeout=60)
+
+    def close(self) -> None:
+        """End the request that runs, and ask for nothing more."""
+        if self._paid is not None:
+            self._paid.stop()
+            self._paid.writer.cancel()
+        self._jobs.shutdown(wait=True, cancel_futures=True)
+        if self._paid is not None:
+            self._paid.writer.close()

@@ -1,0 +1,436 @@
+"""What a delivery says besides memories: failures, that nothing is on record, the line for the user, what the agent may store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from threading import Lock
+
+from tacit.app.projects import Projects
+from tacit.app.reasons import loss_text, silence_text
+from tacit.app.sessions import LiveSessions
+from tacit.app.stats import salvage_notice
+from tacit.app.values import Failure
+from tacit.config.settings import Offer, RecallSettings, Settings
+from tacit.errors import ProviderError
+from tacit.model.memory import Memory, Relation
+from tacit.model.pack import Block, Pack, Surface
+from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
+from tacit.model.trace import SilenceCause, Trace
+from tacit.ports.clock import Clock
+from tacit.ports.models import TokenCounter
+from tacit.ports.store import MemoryFilter, ProjectRecord, Salvage, Store, ValueChanges, ValueName
+from tacit.recall.budget import adjusted_budget
+from tacit.recall.render import frame_text
+from tacit.recall.stage import Outcome, Preset, UseCounts
+from tacit.safety.trust import visible_levels
+from tacit.session import ledger
+from tacit.state.registry import (
+    FIRST_SESSION,
+    NOTED_SHOWN,
+    PAIRS_SHOWN,
+    RELATED_SHOWN,
+    SALVAGE_SHOWN,
+    TOOLS_LISTED,
+    TOTALS,
+)
+
+# Texts of a delivery besides memories: failures, that nothing is on record, earlier sessions.
+#
+# In: traces, errors, session records. Out: values. Source: the error states and EC-P5-01 of the multispace seed.
+
+SESSIONS_READ = 20
+WINDOW_MS = 2 * 3_600_000
+"""What was said so long ago in another session is work of now."""
+CHARS_PER_TOKEN = 4
+"""Good enough to tell a long prompt from a short one."""
+NOTHING_FOUND_CAUSES = (SilenceCause.NOTHING_FOUND, SilenceCause.NOT_RELEVANT)
+
+
+def failure_of_error(error: Exception) -> Failure:
+    """Translate an exception of recall into a failure for the caller."""
+    if isinstance(error, ProviderError):
+        return Failure(reason="embedding", message=f"Failed to embed query: {error}")
+    return Failure(reason="store", message=f"Failed to retrieve memories: {error}")
+
+
+def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
+    """The timeout that a trace tells of, with the spaces that came too late; None when all came in time."""
+    losses = [loss for stage in trace.stages for loss in stage.losses]
+    late = [loss_text(loss) for loss in losses if loss.cause == "late"]
+    if not late and trace.cause is not SilenceCause.LATE:
+        return None
+    message = f"Context injection timed out after {settings.deadline_ms}ms"
+    return Failure(reason="timeout", message=message, detail="; ".join(late) or silence_text(trace))
+
+
+def announce_nothing_found(
+    block: Block,
+    trace: Trace,
+    state: SessionState,
+    settings: RecallSettings,
+    preset: Preset,
+    *,
+    salvaged: Salvage | None,
+) -> tuple[Block, SessionState]:
+    """Return the block that says that nothing was found, once per session; not over a damaged store that lost statements."""
+    if (
+        preset.nothing_text is None
+        or (salvaged is not None and salvaged.incomplete)
+        or settings.shadow
+        or state.announced_empty
+        or trace.surface is not Surface.PROMPT
+        or not block.empty
+        or trace.cause not in NOTHING_FOUND_CAUSES
+        or failure_of_trace(trace, settings)
+    ):
+        return block, state
+    return replace(block, text=preset.nothing_text(Surface.PROMPT)), replace(state, announced_empty=True)
+
+
+def other_sessions_of_project(
+    live: LiveSessions, state: SessionState, preset: Preset
+) -> tuple[SessionState, ...]:
+    """Records of the project's other sessions, newest first, where the preset tells of them."""
+    if not preset.tells_time:
+        return ()
+    newest = live.newest(limit=SESSIONS_READ)
+    return tuple(s for s in newest if s.project_id == state.project_id and s.key != state.key)
+
+
+def turns_before(
+    state: SessionState, other_sessions: Sequence[SessionState], *, at_ms: int, preset: Preset
+) -> tuple[str, ...]:
+    """What was said within two hours in `other_sessions`, then in this session before its prompt, oldest first."""
+    if not preset.tells_time:
+        return ()
+    lately = [s for s in reversed(other_sessions) if 0 <= at_ms - s.last_signal_at_ms <= WINDOW_MS]
+    own = state.recent_prompts[:-1]
+    answer = (state.last_message_end,) if own and state.last_message_end else ()
+    return (*(prompt for session in lately for prompt in session.recent_prompts), *own, *answer)
+
+
+def current_hashes(store: Store, ids: tuple[str, ...], scope: ScopeFilter) -> dict[str, str]:
+    """Content hash by id of those of `ids` that are still active."""
+    return {m.id: m.content_hash for m in store.get(ids, scope=scope) if m.status == "active"}
+
+
+def use_counts(store: Store) -> UseCounts:
+    """Over all sessions of the home, how many memories were given and used."""
+    totals = TOTALS.read(store)
+    return UseCounts(
+        shown=totals.shown,
+        used=totals.used,
+        control_shown=totals.control_shown,
+        control_used=totals.control_used,
+    )
+
+
+def adjust_query_budget(
+    query: Query, signal: Signal, state: SessionState, settings: RecallSettings, preset: Preset
+) -> Query:
+    """The query with the budget that prompt, context window and use so far leave it."""
+    prompt = signal.text if isinstance(signal, PromptSubmitted) else ""
+    budget = adjusted_budget(
+        query.budget_tokens,
+        by=preset.shrinks,
+        window_tokens=preset.window_tokens(settings),
+        prompt_tokens=len(prompt) // CHARS_PER_TOKEN,
+        recent_share=ledger.recent_share(state, surface=query.surface, budget=query.budget_tokens),
+    )
+    return query if budget == query.budget_tokens else replace(query, budget_tokens=budget)
+
+
+# The notice line for the user at a session's start: a project's first session, what agents noted since, memories that may belong here, a repair.
+#
+# In: the signal of a session that starts. Out: the line; an empty text where there is nothing to say.
+
+LATELY = 200
+"""The newest memories, among which notes of agents are looked for."""
+NAMED_NOTES, NOTE_CHARS = 3, 60
+
+
+def noted_line(notes: Sequence[Memory]) -> str:
+    """One line for the user on what agents noted, newest first, and how to take it back; "" if there is nothing."""
+    if not notes:
+        return ""
+    texts = [" ".join(memory.content.split()) for memory in notes[:NAMED_NOTES]]
+    quoted = [
+        f'"{text if len(text) <= NOTE_CHARS else text[: NOTE_CHARS - 3].rstrip() + "..."}"' for text in texts
+    ]
+    more = f" and {len(notes) - len(texts)} more" if len(notes) > len(texts) else ""
+    noun = "thing" if len(notes) == 1 else "things"
+    waiting = sum(memory.status == "quarantined" for memory in notes)
+    waits = f"; {waiting} {'waits' if waiting == 1 else 'wait'} for you: tacit review" if waiting else ""
+    session = next((memory.session for memory in notes if memory.session), "")
+    undo = f" (tacit undo --session {session})" if session else ""
+    return f"Tacit noted {len(notes)} {noun} since last time: {', '.join(quoted)}{more}{waits}{undo}"
+
+
+class Notices:
+    """Makes the line and remembers what was said. Safe to use from several threads.
+
+    What was said is stored behind the answer. Until then it is held here, so that a session that starts at once does not
+    repeat it.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        projects: Projects,
+        sessions: LiveSessions,
+        clock: Clock,
+        salvaged: Salvage | None = None,
+    ) -> None:
+        self._store = store
+        self._projects = projects
+        self._sessions = sessions
+        self._clock = clock
+        self._salvaged = salvaged
+        self._lock = Lock()
+        self._unwritten: dict[ValueName, str | None] = {}
+        self._lately: tuple[tuple[int, ScopeFilter], tuple[Memory, ...]] | None = None
+        """The notes of the scope asked for last, with the change of the store that they were read at."""
+
+    def line(
+        self, signal: Signal, block: Block | None, project: ProjectRecord | None, settings: Settings
+    ) -> str:
+        """The line for `signal`; "" for none. `block` is None where the settings have no start pack.
+
+        With `statusline` on every session has one. A session whose hook did not wait for this answer is told nothing: nobody would see it.
+        """
+        if not isinstance(signal, SessionStarted) or signal.source == "compact" or signal.answered:
+            return ""
+        scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
+        unanswered = self._projects.unanswered(project.root) if project else ""
+        with self._lock:  # of two sessions that start at once, one says it
+            first, related, repaired, noted, shown_values = self._news(project, unanswered, scope, settings)
+            self._unwritten |= shown_values
+        if shown_values:
+            self._sessions.later(signal.session, lambda: self._store_values(shown_values))
+        if not (first or related or repaired or settings.statusline):
+            return noted
+        memory_count = self._store.count_active(scope=scope)
+        noun = "memory" if memory_count == 1 else "memories"
+        if block is None:
+            pack = f"; the preset {settings.preset} has no start pack"
+        else:
+            pack = f", {len(block.memory_ids)} in the start pack"
+        line = f"Tacit on: {memory_count} {noun}{pack}"
+        if repaired:
+            line = f"{repaired} {line}"
+        more = " ".join(filter(None, (related, noted)))
+        return f"{line}. {more}" if more else line
+
+    def _news(
+        self, project: ProjectRecord | None, unanswered: str, scope: ScopeFilter, settings: Settings
+    ) -> tuple[bool, str, str, str, dict[ValueName, str | None]]:
+        """Whether it is the project's first session, what else was not said yet, and the values that note it as said."""
+        shown_values: dict[ValueName, str | None] = {}
+        project_id = project.id if project else ""
+        first = self._stored(FIRST_SESSION.name(project_id)) is None
+        if first:
+            shown_values |= FIRST_SESSION.change(self._clock.now_ms(), project_id)
+        related = unanswered
+        if project and related:
+            if self._stored(RELATED_SHOWN.name(project_id)) == related:
+                related = ""
+            else:
+                shown_values |= RELATED_SHOWN.change(related, project_id)
+        seen_ms = int(self._stored(NOTED_SHOWN.name(project_id)) or 0)
+        notes = [memory for memory in self._notes(scope) if memory.created_at_ms > seen_ms]
+        if notes:
+            shown_values |= NOTED_SHOWN.change(notes[0].created_at_ms, project_id)
+        if settings.privacy.incognito:
+            shown_values = {}
+        repaired = ""
+        if self._salvaged and self._stored(SALVAGE_SHOWN.name()) != self._salvaged.aside:
+            repaired = salvage_notice(self._salvaged)
+            # Stored after an incognito session, too: it tells nothing of what the user does.
+            shown_values |= SALVAGE_SHOWN.change(self._salvaged.aside)
+        # Before a project's first session there was no last time.
+        return first, related, repaired, "" if first else noted_line(notes), shown_values
+
+    def _notes(self, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """What agents noted lately and still holds or waits, newest first."""
+        key = (self._store.change(), scope)
+        if self._lately is not None and self._lately[0] == key:
+            return self._lately[1]
+        lately = self._store.list_memories(
+            MemoryFilter(statuses=("active", "quarantined"), sensitivities=visible_levels(by_user=False)),
+            scope=scope,
+            limit=LATELY,
+        )
+        notes = tuple(memory for memory in lately if memory.provenance.by_agent)
+        self._lately = (key, notes)
+        return notes
+
+    def _stored(self, name: ValueName) -> str | None:
+        value = self._unwritten.get(name)
+        return self._store.get_value(name) if value is None else value
+
+    def _store_values(self, values: ValueChanges) -> None:
+        for name, value in values.items():
+            self._store.put_value(name, value)
+        with self._lock:
+            for name in values:
+                self._unwritten.pop(name, None)
+
+
+# Telling the agent that it may store things: a line in the start block, and a reminder by rhythm.
+#
+# In: the session's record, blocks before they are sent. Out: the sentence that a block carries besides its memories. A sentence quotes nothing and costs
+# no request. What is worth keeping no rule can tell, so the agent is reminded by rhythm: with the first prompt block after five messages of the user in
+# which nothing was noted, and at once where the user marked something and it was not kept. Only the latter makes a block of its own.
+
+START_LINE = "What is settled here can be kept for later sessions with memory_add."
+NUDGE = "The user's last messages may hold something for later sessions; if so, store it with memory_add."
+NOT_KEPT = (
+    "The user asked to remember something that was not stored: store it with memory_add, in their words."
+)
+NUDGED = frozenset({Surface.PROMPT, Surface.COMPACTION})
+"""Surfaces of a block that may carry a reminder."""
+EVERY = 5
+"""Messages of the user from a note, or a reminder, to the next reminder."""
+SESSIONS_TO_SETTLE = 3
+"""Sessions that are told of two memories that may not both hold; then the user is asked, or nobody."""
+KNOWN_FOR_MS = 30 * 86_400_000
+"""How long a host counts as one that has our tools after it listed them."""
+_RENEWED_MS = 86_400_000
+_KEPT = 50
+"""Reminders that a session's record keeps."""
+
+
+def pair_key(pair: Relation) -> str:
+    """The name under which the sessions that were told of a pair are counted."""
+    return f"{min(pair.source_id, pair.target_id)} {max(pair.source_id, pair.target_id)}"
+
+
+class Nudges:
+    """Decides which sentence a block carries. Safe to use from several threads."""
+
+    def __init__(self, *, store: Store, clock: Clock, tokens: TokenCounter) -> None:
+        """Work over one open store, which remembers the hosts that have our tools."""
+        self._store = store
+        self._clock = clock
+        self._tokens = tokens
+        self._known: dict[str, int] = {}
+
+    def tools_listed(self, host: str) -> None:
+        """Note that an agent of `host` was told our tools; the store is written at most once a day."""
+        now = self._clock.now_ms()
+        if host and now - self._listed_at(host) > _RENEWED_MS:
+            self._store.apply((), values=TOOLS_LISTED.change(now, host))
+            self._known[host] = now
+
+    def sentence(
+        self, surface: Surface, state: SessionState, settings: RecallSettings, *, machine: bool = False
+    ) -> str:
+        """The sentence for a block of `surface` if one is sent now; "" = none. `machine` = the prompt was made by a program."""
+        host = state.key.host
+        if surface is Surface.START:
+            return self.start_line(host, settings)
+        if surface not in NUDGED or machine or settings.shadow or not self.offers(settings.nudge, host):
+            return ""
+        last = max(state.noted_turn, *state.reminded[-1:], 0)
+        if state.unkept_turn > last:
+            return NOT_KEPT
+        return NUDGE if state.turn - last >= EVERY else ""
+
+    def start_line(self, host: str, settings: RecallSettings) -> str:
+        """The line for a start block of `host`; "" = none."""
+        return START_LINE if self.offers(settings.tell_memory_add, host) else ""
+
+    def cost(self, sentence: str) -> int:
+        """Tokens of a sentence with its line break."""
+        return self._tokens.count(sentence) + 1 if sentence else 0
+
+    def room(
+        self, outcome: Outcome[Query], state: SessionState, settings: RecallSettings, *, machine: bool
+    ) -> tuple[str, Outcome[Query]]:
+        """The sentence for a block, and the query with room for it in its budget, like for all that a block says."""
+        sentence = self.sentence(outcome.kept.surface, state, settings, machine=machine)
+        if not sentence:
+            return "", outcome
+        room = max(0, outcome.kept.budget_tokens - self.cost(sentence))
+        return sentence, replace(outcome, kept=replace(outcome.kept, budget_tokens=room))
+
+    def carried(
+        self, sentence: str, block: Block, state: SessionState, *, holds: Callable[[str], bool]
+    ) -> tuple[Block, SessionState]:
+        """`block` with a sentence as its last line, and the record of that; both as they are where nothing is to be said or it does not fit.
+
+        Args:
+            sentence: what room was kept for; "" = nothing.
+            block: what is about to be sent. An empty one stays empty, unless something that the user marked was not kept.
+            state: the session's record.
+            holds: whether a block with this text is within the host's caps.
+        """
+        carried = self.with_line(block, sentence)
+        if block.empty and sentence == NOT_KEPT:
+            first, last = frame_text(block.surface)
+            tag = first.partition("\n")[0]
+            carried = replace(
+                block, text=f"{tag}\n{sentence}\n{last}", tokens=self.cost(f"{tag}\n{sentence}\n{last}")
+            )
+        if carried is block or not holds(carried.text):
+            return block, state
+        if block.surface is not Surface.START:
+            state = replace(state, reminded=(*state.reminded, state.turn)[-_KEPT:])
+        return carried, state
+
+    def with_line(self, block: Block, sentence: str) -> Block:
+        """`block` with `sentence` as its last line; the same block where it or the sentence is empty."""
+        head, line, foot = block.text.rpartition("\n")
+        if not sentence or not line:
+            return block
+        return replace(block, text=f"{head}\n{sentence}\n{foot}", tokens=block.tokens + self.cost(sentence))
+
+    def settles(self, settings: RecallSettings, host: str | None) -> Callable[[Relation], bool] | None:
+        """Of a pair that may not both hold, whether an agent of `host` (None = one that called a tool of ours) may be told; None = none may."""
+        offer = settings.tell_memory_add
+        if settings.shadow or not (offer != "off" if host is None else self.offers(offer, host)):
+            return None
+        shown = PAIRS_SHOWN.read(self._store)
+        return lambda pair: len(shown.get(pair_key(pair), ())) < SESSIONS_TO_SETTLE
+
+    def settles_anywhere(self, settings: RecallSettings) -> Callable[[Relation], bool] | None:
+        """The same, of an agent of any host that listed our tools lately."""
+        hosts = (
+            "",
+            *(
+                name.removeprefix(TOOLS_LISTED.prefix)
+                for name in self._store.value_names(TOOLS_LISTED.prefix)
+            ),
+        )
+        host = next((host for host in hosts if self.offers(settings.tell_memory_add, host)), None)
+        return None if host is None else self.settles(settings, host)
+
+    def pairs_shown(self, pack: Pack, session: SessionKey) -> None:
+        """Note that a session was told of the pairs of a block; each session counts once."""
+        keys = [f"{min(pair.first, pair.second)} {max(pair.first, pair.second)}" for pair in pack.shown_pairs]
+        before: Mapping[str, tuple[str, ...]] = PAIRS_SHOWN.read(self._store) if keys else {}
+        told = {
+            key: (*before.get(key, ()), str(session))
+            for key in keys
+            if str(session) not in before.get(key, ())
+        }
+        if told:
+            kept = {key: sessions for key, sessions in before.items() if key not in told}
+            self._store.apply((), values=PAIRS_SHOWN.change({**kept, **told}))
+
+    def offers(self, offer: Offer, host: str) -> bool:
+        """Whether a setting lets an agent of `host` be told; `auto` = where it listed our tools lately."""
+        if offer != "auto":
+            return offer == "on"
+        return self._clock.now_ms() - self._listed_at(host) <= KNOWN_FOR_MS
+
+    def _listed_at(self, host: str) -> int:
+        if host not in self._known:
+            at_ms = TOOLS_LISTED.find(self._store, host)
+            self._known[host] = -KNOWN_FOR_MS * 2 if at_ms is None else at_ms
+        return self._known[host]
