@@ -72,14 +72,13 @@ def announce_nothing_found(
     trace: Trace,
     state: SessionState,
     settings: RecallSettings,
-    preset: Preset,
+    text: str,
     *,
     salvaged: Salvage | None,
 ) -> tuple[Block, SessionState]:
-    """Return the block that says that nothing was found, once per session; not over a damaged store that lost statements."""
+    """Return the block that says with `text` that nothing was found, once per session; not over a damaged store that lost statements."""
     if (
-        preset.nothing_text is None
-        or (salvaged is not None and salvaged.incomplete)
+        (salvaged is not None and salvaged.incomplete)
         or settings.shadow
         or state.announced_empty
         or trace.surface is not Surface.PROMPT
@@ -88,25 +87,19 @@ def announce_nothing_found(
         or failure_of_trace(trace, settings)
     ):
         return block, state
-    return replace(block, text=preset.nothing_text(Surface.PROMPT)), replace(state, announced_empty=True)
+    return replace(block, text=text), replace(state, announced_empty=True)
 
 
-def other_sessions_of_project(
-    live: LiveSessions, state: SessionState, preset: Preset
-) -> tuple[SessionState, ...]:
-    """Records of the project's other sessions, newest first, where the preset tells of them."""
-    if not preset.tells_time:
-        return ()
+def other_sessions_of_project(live: LiveSessions, state: SessionState) -> tuple[SessionState, ...]:
+    """Read the records of the project's other sessions, newest first."""
     newest = live.newest(limit=SESSIONS_READ)
     return tuple(s for s in newest if s.project_id == state.project_id and s.key != state.key)
 
 
 def turns_before(
-    state: SessionState, other_sessions: Sequence[SessionState], *, at_ms: int, preset: Preset
+    state: SessionState, other_sessions: Sequence[SessionState], *, at_ms: int
 ) -> tuple[str, ...]:
-    """What was said within two hours in `other_sessions`, then in this session before its prompt, oldest first."""
-    if not preset.tells_time:
-        return ()
+    """Collect what was said within two hours in `other_sessions`, then in this session before its prompt, oldest first."""
     lately = [s for s in reversed(other_sessions) if 0 <= at_ms - s.last_signal_at_ms <= WINDOW_MS]
     own = state.recent_prompts[:-1]
     answer = (state.last_message_end,) if own and state.last_message_end else ()
@@ -139,7 +132,9 @@ def adjust_query_budget(
         by=preset.shrinks,
         window_tokens=preset.window_tokens(settings),
         prompt_tokens=len(prompt) // CHARS_PER_TOKEN,
-        recent_share=ledger.recent_share(state, surface=query.surface, budget=query.budget_tokens),
+        recent_share=ledger.recent_share(state, surface=query.surface, budget=query.budget_tokens)
+        if "usage" in preset.shrinks
+        else 0.0,
     )
     return query if budget == query.budget_tokens else replace(query, budget_tokens=budget)
 

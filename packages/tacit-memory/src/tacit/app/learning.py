@@ -106,7 +106,9 @@ class Learning:
             return
         project = handled.project
         self._follow_host_memory(signal, project, settings.capture)
-        self._hear(signal)
+        if isinstance(signal, PromptSubmitted) and not signal.machine and not signal.agent_id:
+            # What the user typed vouches for what the agent notes.
+            self._sessions.hear(signal.session, signal.text)
         match signal:
             case SessionStarted():
                 if project is not None:
@@ -212,11 +214,6 @@ class Learning:
         project = handled.project
         if project is not None and self._projects.branches.learned_on(project) is not None:
             self._look_at_branches(self._projects.register(project))
-
-    def _hear(self, signal: Signal) -> None:
-        """Keep what the user typed: it vouches for what the agent notes."""
-        if isinstance(signal, PromptSubmitted) and not signal.machine and not signal.agent_id:
-            self._sessions.hear(signal.session, signal.text)
 
     def _explicit(self, signal: PromptSubmitted, handled: SignalResult) -> None:
         state = handled.state

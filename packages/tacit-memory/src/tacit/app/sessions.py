@@ -164,7 +164,8 @@ class LiveSessions:
         with self._guard:
             lock = self._locks.setdefault(key, RLock())
             self._locks.move_to_end(key)
-            self._shrink()
+            if len(self._locks) > MAX_LIVE:
+                self._shrink()
         taken = lock.acquire(timeout=max(0.0, timeout_s))
         try:
             yield taken

@@ -38,7 +38,7 @@ from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
-from tacit.model.pack import Block, Pack, Surface
+from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState, StartPack
@@ -159,16 +159,18 @@ class SignalHandler:
             return ends - self._clock.monotonic_ms()
 
         signal = of_its_agent(self._at_its_real_folder(signal))
-        signal = self._with_task(signal, timeout_s=deadline_ms / 1000)
-        recall = settings_for(
-            signal, settings.recall, self._kinds, without_tools=capabilities.agents_without_tools
-        )
-        settings = settings.model_copy(update={"recall": recall})
+        if isinstance(signal, SubagentStarted):
+            signal = self._with_task(signal, timeout_s=deadline_ms / 1000)
+            recall = settings_for(
+                signal, settings.recall, self._kinds, without_tools=capabilities.agents_without_tools
+            )
+            settings = settings.model_copy(update={"recall": recall})
         with self._sessions.turn(signal.session, timeout_s=max(0.0, remaining()) / 1000) as acquired:
             if not acquired:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
-            self._read_last_words(signal)
+            if isinstance(signal, PromptSubmitted) and not signal.machine:
+                self._read_last_words(signal)
             if capabilities.compaction_at_prompt and isinstance(signal, PromptSubmitted):
                 carries = self._dropped_by_compaction(signal, capabilities, settings, remaining) or None
             elif carries and self._lacks_start(signal):
@@ -208,13 +210,11 @@ class SignalHandler:
             self._handle(compacted, capabilities, settings, remaining, log, carries=False).state.waiting
         )
 
-    def _read_last_words(self, signal: Signal) -> None:
+    def _read_last_words(self, signal: PromptSubmitted) -> None:
         """Read the agent's last message from the transcript before a prompt, if the event at its end named the transcript alone.
 
         Such a host writes the message after that event, so it cannot be read earlier.
         """
-        if not isinstance(signal, PromptSubmitted) or signal.machine:
-            return
         state = self._sessions.load(signal.session)
         if state is None or not state.words_at:
             return
@@ -228,9 +228,9 @@ class SignalHandler:
         )
         self._sessions.save(replace(self._advance(words, state, None, ()), words_at=""))
 
-    def _with_task(self, signal: Signal, *, timeout_s: float) -> Signal:
+    def _with_task(self, signal: SubagentStarted, *, timeout_s: float) -> SubagentStarted:
         """The start of a subagent with the task from its parent's call, where the host does not repeat it."""
-        if not isinstance(signal, SubagentStarted) or signal.task or signal.parent is None:
+        if signal.task or signal.parent is None:
             return signal
         with self._sessions.turn(signal.parent, timeout_s=timeout_s) as acquired:
             parent = self._sessions.load(signal.parent) if acquired else None
@@ -269,14 +269,16 @@ class SignalHandler:
     ) -> SignalResult:
         state = self._record_of(signal)
         folder = folder_of(signal, state)
-        project, here = self._projects.of(folder), self._projects.of(signal.cwd)
+        project = self._projects.of(folder)
+        here = self._projects.of(signal.cwd) if project and signal.cwd != folder else None
         if project and here and here.id == project.id:  # maybe another work tree of it
             folder, project = signal.cwd, here
         repeated = was_handled(state, signal)
         if repeated and not _asks_again(signal, state, capabilities):
             delivery = _again(signal, state, capabilities, settings)
             return SignalResult(delivery=delivery, state=state, project=project, folder=folder, repeated=True)
-        files = self._files_of(signal, project)
+        calls = isinstance(signal, ToolStarting | ToolFinished | ToolFailed)
+        files = self._projects.relative(signal.call.paths, project, signal.cwd) if calls else ()
         if not repeated:
             state = self._advance(signal, record_signal(state, signal), project, files)
         if settings.privacy.incognito:
@@ -402,13 +404,6 @@ class SignalHandler:
             state = replace(state, started_in=parent.folder, muted=parent.muted, incognito=parent.incognito)
         return state
 
-    def _files_of(self, signal: Signal, project: ProjectRecord | None) -> tuple[str, ...]:
-        match signal:
-            case ToolStarting() | ToolFinished() | ToolFailed():
-                return self._projects.relative(signal.call.paths, project, signal.cwd)
-            case _:
-                return ()
-
     def _advance(
         self, signal: Signal, state: SessionState, project: ProjectRecord | None, files: tuple[str, ...]
     ) -> SessionState:
@@ -489,20 +484,90 @@ class SignalHandler:
         if not _reaches_model(signal, surface, capabilities, may_refuse=may_refuse):
             return _silent(), state
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
-        outcome = self._asked(signal, state, surface, settings, project, files)
-        refreshed = _may_be_refreshed(surface, capabilities)
+        outcome = query_of(
+            signal, state, surface=surface, settings=settings, project=project, files=files,
+            projects=self._projects, at_ms=self._clock.now_ms(),
+        )  # fmt: skip
         before = carried_start_pack(signal, state) if capabilities.stored else None
-        if preset.every_call and refreshed and before is None:
+        if preset.every_call and before is None and _may_be_refreshed(surface, capabilities):
             log.note("query", facts=outcome.facts)
             delivery, state = self._refresh(outcome.kept, state, settings, capabilities, log)
-            return delivery, _with_start_pack(signal, state, None, surface, outcome.kept, change=0)
-        # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
-        again = 0 if preset.every_call else settings.recall.reinject_after
+            if isinstance(signal, SessionStarted):
+                state = with_start_pack(state, None, surface=surface, at_ms=outcome.kept.at_ms, change=0)
+            return delivery, state
         machine = isinstance(signal, PromptSubmitted) and signal.machine
         sentence, outcome = self._nudges.room(outcome, state, settings.recall, machine=machine)
-        room = capabilities.besides(sentence)
         change = self._store.change()
-        context = Context(
+        context = self._context_of(
+            signal, state, outcome, surface, before,
+            room=capabilities.besides(sentence), capabilities=capabilities, settings=settings, project=project,
+            remaining=remaining, log=log,
+        )  # fmt: skip
+        delivered, trace = self._pipeline.run(
+            outcome.kept, preset=preset, settings=settings.recall, context=context, trace_id=self._trace_id()
+        )
+        trace = replace(trace, asked=recall_inputs_of(signal, state))
+        chosen = [item.candidate.memory for item in delivered.pack.items]
+        carried = delivered.block
+        if sentence:
+            carried, state = self._nudges.carried(sentence, delivered.block, state, holds=capabilities.holds)
+            trace = replace(trace, block=carried.text, tokens=carried.tokens)
+        due = surface is Surface.ACTION
+        refused = ledger.refusing(carried, chosen, signal, state, may_refuse=may_refuse) if due else carried
+        state = ledger.record(
+            state, items=delivered.pack.given, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
+        )  # fmt: skip
+        if delivered.pack.pairs:
+            self._nudges.pairs_shown(delivered.pack, state.key)
+        if delivered.pack.offered:
+            state = replace(state, offered=tuple(dict.fromkeys((*state.offered, *delivered.pack.offered))))
+        if isinstance(signal, SessionStarted):
+            state = with_start_pack(state, before, surface=surface, at_ms=outcome.kept.at_ms, change=change)
+        if surface is Surface.PROMPT and context.told and delivered.block.memory_ids and state.start_pack:
+            # What changed was told with this block.
+            told = replace(state.start_pack, at_ms=outcome.kept.at_ms, change=change)
+            state = replace(state, start_pack=told)
+        block = refused
+        if preset.nothing_text is not None:
+            text = preset.nothing_text(Surface.PROMPT)
+            block, state = announce_nothing_found(
+                refused, trace, state, settings.recall, text, salvaged=self._salvaged
+            )
+        return Delivery(
+            block=block,
+            notice=self._notices.line(signal, block, project, settings)
+            if isinstance(signal, SessionStarted)
+            else "",
+            trace=trace if _worth_keeping(trace) else None,
+            pack=delivered.pack,
+            failure=failure_of_trace(trace, settings.recall),
+        ), state
+
+    def _context_of(
+        self,
+        signal: Signal,
+        state: SessionState,
+        asked: Outcome[Query],
+        surface: Surface,
+        before: StartPack | None,
+        *,
+        room: HostCapabilities,
+        capabilities: HostCapabilities,
+        settings: Settings,
+        project: ProjectRecord | None,
+        remaining: Callable[[], float],
+        log: StageLog,
+    ) -> Context:
+        """Collect what a recall may know besides its query; `room` = the capabilities less what the block says besides memories."""
+        preset, recall, query = preset_of(settings.preset), settings.recall, asked.kept
+        may_refuse = recall.blocking and capabilities.refuses
+        # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
+        again = 0 if preset.every_call else recall.reinject_after
+        dropped: tuple[str, ...] = ()
+        if before is not None or surface is Surface.COMPACTION:
+            dropped = ids_dropped_by_compaction(state, before, surface=surface)
+        others = other_sessions_of_project(self._sessions, state) if preset.tells_time else ()
+        return Context(
             in_context=lambda memory: (
                 None
                 if surface is Surface.ACTION and ledger.is_due(memory, signal, state, may_refuse=may_refuse)
@@ -515,72 +580,21 @@ class SignalHandler:
             turn=state.turn,
             epoch=state.epoch,
             root=project.root if project else "",
-            render=self._renderer(settings, surface),
-            facts=outcome.facts,
+            render=renderer(self._kinds, self._redactors.cleaner(settings), preset.layout.at(surface)),
+            facts=asked.facts,
             log=log,
-            first=ids_dropped_by_compaction(state, before, surface=surface),
-            changed=self._changed_since(before, outcome.kept.scope) if before else None,
-            told=self._told(before or state.start_pack, state, settings, outcome.kept.scope),
+            first=dropped,
+            changed=self._changed_since(before, query.scope) if before else None,
+            told=self._told(before or state.start_pack, state, settings, query.scope),
             window=ledger.held(state, reinject_after=again),
-            settles=self._nudges.settles(settings.recall, state.key.host),
-        )
-        context = self._with_other_evidence(context, state, settings, project, at_ms=outcome.kept.at_ms)
-        delivered, trace = self._pipeline.run(
-            outcome.kept, preset=preset, settings=settings.recall, context=context, trace_id=self._trace_id()
-        )
-        trace = replace(trace, asked=recall_inputs_of(signal, state))
-        chosen = [item.candidate.memory for item in delivered.pack.items]
-        carried, state = self._nudges.carried(sentence, delivered.block, state, holds=capabilities.holds)
-        if carried is not delivered.block:
-            trace = replace(trace, block=carried.text, tokens=carried.tokens)
-        refused = ledger.refusing(carried, chosen, signal, state, may_refuse=may_refuse)
-        state = ledger.record(
-            state, items=delivered.pack.given, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
-        )  # fmt: skip
-        self._nudges.pairs_shown(delivered.pack, state.key)
-        if delivered.pack.offered:
-            state = replace(state, offered=tuple(dict.fromkeys((*state.offered, *delivered.pack.offered))))
-        state = _with_start_pack(signal, state, before, surface, outcome.kept, change=change)
-        if surface is Surface.PROMPT and context.told and delivered.block.memory_ids and state.start_pack:
-            # What changed was told with this block.
-            told = replace(state.start_pack, at_ms=outcome.kept.at_ms, change=change)
-            state = replace(state, start_pack=told)
-        block, state = announce_nothing_found(
-            refused, trace, state, settings.recall, preset, salvaged=self._salvaged
-        )
-        return Delivery(
-            block=block,
-            notice=self._notices.line(signal, block, project, settings),
-            trace=trace if _worth_keeping(trace) else None,
-            pack=delivered.pack,
-            failure=failure_of_trace(trace, settings.recall),
-        ), state
-
-    def _with_other_evidence(
-        self,
-        context: Context,
-        state: SessionState,
-        settings: Settings,
-        project: ProjectRecord | None,
-        *,
-        at_ms: int,
-    ) -> Context:
-        """The context with what models name, and what hints of time and alerts of a shift are made from, where the settings want them."""
-        other_sessions = other_sessions_of_project(self._sessions, state, preset_of(settings.preset))
-        turns = turns_before(state, other_sessions, at_ms=at_ms, preset=preset_of(settings.preset))
-        return replace(
-            context,
-            sessions=other_sessions,
-            turns=turns,
+            settles=self._nudges.settles(recall, state.key.host),
+            sessions=others,
+            turns=turns_before(state, others, at_ms=query.at_ms) if preset.tells_time else (),
             offset_ms=self._clock.local_offset_ms,
-            armed=still_armed(state),
+            armed=still_armed(state) if state.armed else None,
             usage=use_counts(self._store),
-            judge=self._judge.of(state, project, settings),
+            judge=self._judge.of(state, project, settings) if recall.judge.provider != "off" else None,
         )
-
-    def _renderer(self, settings: Settings, surface: Surface) -> Callable[[Pack], str]:
-        layout = preset_of(settings.preset).layout.at(surface)
-        return renderer(self._kinds, self._redactors.cleaner(settings), layout)
 
     def _changed_since(self, before: StartPack, scope: ScopeFilter) -> Callable[[Memory], bool]:
         return changed_since(before, partial(self._versions_of, scope))
@@ -596,21 +610,6 @@ class SignalHandler:
 
     def _versions_of(self, scope: ScopeFilter, memory: Memory) -> tuple[Recorded, ...]:
         return self._store.recorded(scope=scope, limit=MAX_VERSIONS, memory_id=memory.id)
-
-    def _asked(  # noqa: PLR0917 - what a query is made of
-        self,
-        signal: Signal,
-        state: SessionState,
-        surface: Surface,
-        settings: Settings,
-        project: ProjectRecord | None,
-        files: tuple[str, ...],
-    ) -> Outcome[Query]:
-        """What the signal asks of the memory, within its budget, and notes on how it was read."""
-        return query_of(
-            signal, state, surface=surface, settings=settings, project=project, files=files,
-            projects=self._projects, at_ms=self._clock.now_ms(),
-        )  # fmt: skip
 
     def _refresh(
         self,
@@ -634,7 +633,7 @@ class SignalHandler:
         block, trace, state = refresh.advance(query, state=state, low=low, cap=capabilities.cap_chars)
         return Delivery(block=block, trace=trace), state
 
-    def _silence(  # noqa: PLR0917 - as `_asked`
+    def _silence(  # noqa: PLR0917 - what a trace is made of
         self,
         signal: Signal,
         state: SessionState,
@@ -680,21 +679,6 @@ class SignalHandler:
 
     def _trace_id(self) -> str:
         return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))
-
-
-def _with_start_pack(
-    signal: Signal,
-    state: SessionState,
-    before: StartPack | None,
-    surface: Surface,
-    query: Query,
-    *,
-    change: int,
-) -> SessionState:
-    """The record with the start pack it was answered with; other signals change nothing."""
-    if not isinstance(signal, SessionStarted):
-        return state
-    return with_start_pack(state, before, surface=surface, at_ms=query.at_ms, change=change)
 
 
 def query_of(

@@ -75,15 +75,9 @@ class _RemainingBudget:
 
 def budget(state: RecallState) -> Outcome[RecallState]:
     """The pack, as the layout fills it."""
-    make = state.layout.pack or pack_greedily
-    done = make(state)
+    done = state.layout.pack(state) if state.layout.pack else pack_start(state, state.fresh or ())
     pack = replace(done.kept, pairs=state.pairs)
     return Outcome(kept=state.changed(pack=pack), drops=done.drops, facts=done.facts)
-
-
-def pack_greedily(state: RecallState) -> Outcome[Pack]:
-    """The pack of what is fresh, by value within the budget of the surface; of a small store all of it."""
-    return pack_start(state, state.fresh or ())
 
 
 def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[Pack]:
@@ -183,7 +177,7 @@ def pack(
             continue
         misses = 0
         chosen[rank] = item
-        room.take(item.tokens, ())
+        room.left -= item.tokens
     items = tuple(chosen[rank] for rank in sorted(chosen))
     return Outcome(
         kept=Pack(surface=surface, items=items, budget_tokens=allowance.tokens), drops=tuple(drops)

@@ -35,7 +35,7 @@ from tacit.recall.score import (
     load_prompt_transform,
     shipped_gate,
 )
-from tacit.recall.stage import Context, Delivered, Kit, Preset, RecallState, StageLog, Tools
+from tacit.recall.stage import Context, Delivered, Kit, Outcome, Preset, RecallState, StageLog, Tools
 
 _LOG = logging.getLogger(__name__)
 CHARS_PER_TOKEN = 4
@@ -123,25 +123,18 @@ class RecallPipeline:
         )
         pipeline = preset.pipelines[surface](self._kit, state)
         steps = (*pipeline.ask, *pipeline.find, *pipeline.choose)
-        first_read = len(pipeline.ask)
-        last_read = first_read + len(pipeline.find) - 1
+        ended: list[Outcome[RecallState]] = []
         with ExitStack() as moment:
             for number, (stage, step) in enumerate(steps):
-                if number == first_read and pipeline.at_once:
+                if number == len(pipeline.ask) and pipeline.at_once:
+                    # One view of the store, and one connection, for all that is read from here on.
                     moment.enter_context(self.tools.store.at_once())
                 done = step(state)
-                if number == last_read:
-                    moment.close()
                 state = done.kept
-                # Of the steps of one stage the last one says what it kept.
-                last = number + 1 == len(steps) or steps[number + 1][0] != stage
-                log.note(
-                    stage,
-                    kept=state.kept if last else (),
-                    drops=done.drops,
-                    facts=done.facts,
-                    losses=done.losses,
-                )
+                ended.append(done)
+                if number + 1 == len(steps) or steps[number + 1][0] != stage:
+                    log.end(stage, state, ended)
+                    ended = []
         return state, log
 
 

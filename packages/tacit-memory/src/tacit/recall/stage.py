@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
@@ -76,15 +76,33 @@ class StageLog:
             losses=tuple(losses),
         )
         if self.records and self.records[-1].stage == stage:
-            record = _joined(self.records.pop(), record)
+            first = self.records.pop()
+            record = replace(
+                record,
+                took_ms=round(first.took_ms + record.took_ms, 3),
+                drops=(*first.drops, *record.drops),
+                facts=(*first.facts, *record.facts),
+                losses=(*first.losses, *record.losses),
+            )
         self.records.append(record)
         self._since_ms = now_ms
+
+    def end(self, stage: str, state: RecallState, steps: Sequence[Outcome[RecallState]]) -> None:
+        """End `stage` after its steps; what it kept is what `state` holds."""
+        self.note(
+            stage,
+            kept=state.kept,
+            drops=[drop for step in steps for drop in step.drops],
+            facts=[fact for step in steps for fact in step.facts],
+            losses=[loss for step in steps for loss in step.losses],
+        )
 
     def begin(self, surface: str, *, facts: Sequence[Note]) -> None:
         """End the stages before the search, `signal` and `query`, where the caller has not done so."""
         surface_note = Note(cause=NoteCause.SURFACE, detail=surface)
+        ended = {record.stage for record in self.records}
         for stage, facts_of_stage in (("signal", (surface_note,)), ("query", facts)):
-            if not self.has(stage):
+            if stage not in ended:
                 self.note(stage, facts=facts_of_stage)
 
     def again(self) -> StageLog:
@@ -100,18 +118,6 @@ class StageLog:
     def took_ms(self) -> float:
         """Milliseconds from the arrival of the signal to the end of the last recorded stage."""
         return round(self._since_ms - self._began_ms, 3)
-
-
-def _joined(first: StageRecord, second: StageRecord) -> StageRecord:
-    """Two steps of one stage as one record; what is kept is what the last step kept."""
-    return StageRecord(
-        stage=first.stage,
-        took_ms=round(first.took_ms + second.took_ms, 3),
-        kept=second.kept,
-        drops=(*first.drops, *second.drops),
-        facts=(*first.facts, *second.facts),
-        losses=(*first.losses, *second.losses),
-    )
 
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tacit.backends.codec import clean_text, json_list, scope_named
 from tacit.model.scope import Scope, ScopeFilter
@@ -32,11 +33,17 @@ class StoredScope:
     active: int
 
 
+@lru_cache(maxsize=64)
+def _names_of(scope: ScopeFilter) -> tuple[str, ...]:
+    """The names of the scopes of a filter, as they are stored; a session asks by the same filter again and again."""
+    return tuple(clean_text(str(name)) for name in scope.scopes)
+
+
 def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[StoredScope, ...]:
     """The stored scopes that `scope` shows, by number."""
     if not scope.scopes:
         return ()
-    names = [clean_text(str(name)) for name in scope.scopes]
+    names = _names_of(scope)
     rows: list[tuple[int, int, int, int]] = []
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
@@ -51,9 +58,9 @@ def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[S
 
 def visible_numbers(connection: sqlite3.Connection, scope: ScopeFilter) -> str:
     """The numbers of every scope that `scope` shows, as JSON for `json_each`; includes scopes that are empty today."""
-    names = json_list([clean_text(str(name)) for name in scope.scopes])
     rows = connection.execute(
-        "SELECT number FROM scopes WHERE name IN (SELECT value FROM json_each(?)) ORDER BY number", (names,)
+        "SELECT number FROM scopes WHERE name IN (SELECT value FROM json_each(?)) ORDER BY number",
+        (json_list(_names_of(scope)),),
     )
     return json_list([int(row[0]) for row in rows])
 

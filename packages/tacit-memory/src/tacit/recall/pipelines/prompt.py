@@ -84,10 +84,10 @@ def judge_prompt(gate: Gate, weights: ArmedWeights | None, state: RecallState) -
     )
     rates = use_rates(state.context.usage)
     used = [
-        with_usage(judgment, candidate.memory, rates)
+        with_usage(judgment, candidate.memory, rates) if candidate.memory.shown_count else judgment
         for candidate, judgment in zip(candidates, judgments, strict=True)
     ]
-    return judged(state, with_armed(state, used, weights))
+    return judged(state, with_armed(state, used, weights) if state.armed is not None else used)
 
 
 def _named_reason(chances: Mapping[str, float], candidate: Candidate) -> tuple[str, ...]:
