@@ -29,8 +29,7 @@ from tacit.recall.stage import Judge, JudgeAnswer, Preset
 from tacit.session.answer_priority import run_after_answer
 from tacit.session.transitions import held_out, still_armed
 from tacit.state.counted import Spending
-from tacit.state.paid_requests import PaidModel
-from tacit.state.registry import ANTICIPATION_SPENDING, JUDGE_SPENDING
+from tacit.state.registry import ANTICIPATION_SPENDING, JUDGE_SPENDING, PaidModel
 
 # What both ways to ask a model for memories share: who may be asked, what it sees, what it costs. In: settings, a session. Out: requests.
 #

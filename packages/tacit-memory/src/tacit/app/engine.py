@@ -22,7 +22,6 @@ from tacit.app.prerender import HookDeadline, StartBlocks
 from tacit.app.projects import Projects
 from tacit.app.queries.agent_tools import AgentTools
 from tacit.app.queries.items import Items
-from tacit.app.queries.recall_inputs import SURFACES, signal_and_state
 from tacit.app.queries.session_answers import ContextAnswer, memories_of
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler, of_its_agent, query_of
@@ -64,6 +63,7 @@ from tacit.recall.render import renderer
 from tacit.recall.spaces import token_matches_of
 from tacit.recall.stage import Context, Outcome, StageLog, Tools
 from tacit.session.transcripts import Compactions, outcome_of
+from tacit.session.transitions import SURFACES, signal_and_state
 from tacit.text.lazy_regex import compile_all
 
 if TYPE_CHECKING:  # see `LazyWriting`

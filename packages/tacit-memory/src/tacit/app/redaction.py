@@ -15,7 +15,6 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
-from tacit.app.queries.recall_inputs import ERROR_CHARS, WRITTEN_CHARS
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import PrivacySettings, Settings
 from tacit.errors import InvalidSetting
@@ -25,7 +24,7 @@ from tacit.model.trace import AskedWith, StageRecord, Trace, TracedCandidate
 from tacit.model.trigger import Situation
 from tacit.safety.redact import Finding, Redaction, Redactor, TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words, is_opaque
-from tacit.session.transitions import MESSAGE_END_CHARS, PROMPT_CHARS
+from tacit.session.transitions import ERROR_CHARS, MESSAGE_END_CHARS, PROMPT_CHARS, WRITTEN_CHARS
 
 _LOG = logging.getLogger(__name__)
 Clean = Callable[[str], str]

@@ -28,7 +28,6 @@ from tacit.app.delivery_texts import (
     use_counts,
 )
 from tacit.app.projects import Projects
-from tacit.app.queries.recall_inputs import recall_inputs_of
 from tacit.app.reasons import summary_text
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
@@ -73,6 +72,7 @@ from tacit.session.transitions import (
     apply_signal,
     folder_of,
     open_session,
+    recall_inputs_of,
     record_signal,
     still_armed,
     take_task,
@@ -538,7 +538,8 @@ class SignalHandler:
             notice=self._notices.line(signal, block, project, settings)
             if isinstance(signal, SessionStarted)
             else "",
-            trace=trace if _worth_keeping(trace) else None,
+            # Tool calls are many: a silent one without any candidate says nothing that anyone will ask about.
+            trace=trace if trace.injected or trace.candidates or surface is not Surface.ACTION else None,
             pack=delivered.pack,
             failure=failure_of_trace(trace, settings.recall),
         ), state
@@ -584,7 +585,7 @@ class SignalHandler:
             facts=asked.facts,
             log=log,
             first=dropped,
-            changed=self._changed_since(before, query.scope) if before else None,
+            changed=changed_since(before, partial(self._versions_of, query.scope)) if before else None,
             told=self._told(before or state.start_pack, state, settings, query.scope),
             window=ledger.held(state, reinject_after=again),
             settles=self._nudges.settles(recall, state.key.host),
@@ -596,9 +597,6 @@ class SignalHandler:
             judge=self._judge.of(state, project, settings) if recall.judge.provider != "off" else None,
         )
 
-    def _changed_since(self, before: StartPack, scope: ScopeFilter) -> Callable[[Memory], bool]:
-        return changed_since(before, partial(self._versions_of, scope))
-
     def _told(
         self, before: StartPack | None, state: SessionState, settings: Settings, scope: ScopeFilter
     ) -> Told | None:
@@ -606,7 +604,11 @@ class SignalHandler:
         if before is None or before.epoch != state.epoch or not settings.recall.budgets.index:
             return None
         shown = frozenset((*ledger.held(state, reinject_after=0), *state.offered))
-        return Told(change=before.change, says_new=self._changed_since(before, scope), shown=shown)
+        return Told(
+            change=before.change,
+            says_new=changed_since(before, partial(self._versions_of, scope)),
+            shown=shown,
+        )
 
     def _versions_of(self, scope: ScopeFilter, memory: Memory) -> tuple[Recorded, ...]:
         return self._store.recorded(scope=scope, limit=MAX_VERSIONS, memory_id=memory.id)
@@ -848,11 +850,6 @@ def _again(
     surface = surface_for(signal, state, settings.recall, preset_of(settings.preset))
     shown_at = Surface.PROMPT if isinstance(surface, SilenceReason) else surface
     return Delivery(block=Block(surface=shown_at, text=text or ""))
-
-
-def _worth_keeping(trace: Trace) -> bool:
-    """Tool calls are many: a silent one without any candidate says nothing that anyone will ask about."""
-    return bool(trace.injected) or trace.surface is not Surface.ACTION or bool(trace.candidates)
 
 
 def loaded_rule_files(root: str, cwd: str, names: tuple[str, ...]) -> tuple[str, ...]:

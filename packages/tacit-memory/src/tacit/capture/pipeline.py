@@ -66,7 +66,6 @@ from tacit.safety.trust import why_hidden
 from tacit.session import cache_meter
 from tacit.session.projects import identify_project
 from tacit.state.captured import Checkpoint, PendingSession, Position
-from tacit.state.paid_requests import PaidModel
 from tacit.state.registry import (
     CACHE_DAYS_OF_HOSTS,
     CAPTURED_AT_ONCE,
@@ -77,6 +76,7 @@ from tacit.state.registry import (
     TOTALS,
     USAGE,
     UTTERANCES_SEEN,
+    PaidModel,
 )
 from tacit.statements.same import same_statement
 

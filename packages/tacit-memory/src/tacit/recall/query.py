@@ -54,7 +54,7 @@ def surface_for(
         return SilenceReason(cause=SilenceCause.OFF)
     if state.muted:
         return SilenceReason(cause=SilenceCause.MUTED)
-    if held_out(state, settings.holdout):
+    if settings.holdout and held_out(state, settings.holdout):
         return SilenceReason(cause=SilenceCause.COMPARISON)
     if isinstance(signal, SubagentStarted) and policy_of(settings, signal.agent_type) == "none":
         return SilenceReason(cause=SilenceCause.OFF)

@@ -187,10 +187,8 @@ def line_text(
     return answer_line(candidate, text, kinds, clean)
 
 
-@lru_cache(maxsize=4096)
-def _escaped(text: str) -> str:
-    """`escape_text`, kept for the texts used last: costing and rendering ask for the same ones."""
-    return escape_text(text)
+_escaped = lru_cache(maxsize=4096)(escape_text)
+"""`escape_text`, kept for the texts used last: costing and rendering ask for the same ones."""
 
 
 def frame_text(surface: Surface) -> tuple[str, str]:
@@ -325,7 +323,9 @@ def renderer(
 
     def render(pack: Pack) -> str:
         pack, below = _with_pairs(pack, clean)
-        text = _annotated(layout.block(pack, kinds, clean), pack, below)
+        text = layout.block(pack, kinds, clean)
+        if text and (with_ids or below):
+            text = _annotated(text, pack, below)
         if not pack.index.empty:
             first, last = frame_text(pack.surface)
             block, _, foot = (text or f"{first}\n{last}").rpartition("\n")
@@ -333,8 +333,6 @@ def renderer(
         return text
 
     def _annotated(text: str, pack: Pack, below: Mapping[str, str]) -> str:
-        if not text or not (with_ids or below):
-            return text
         endings: dict[str, list[str]] = {}
         for item in pack.items:
             name = item.candidate.memory.id

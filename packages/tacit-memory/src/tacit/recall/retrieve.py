@@ -98,7 +98,7 @@ def fitted_order(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
     Returns:
         (memory id, order), best first; ties are broken by memory id.
     """
-    fitted = shipped_fusion_weights()
+    fitted = load_fitted("fusion", dict[str, float], values_of)
     total: dict[str, float] = {}
     base = 0.0
     for ranking in rankings:
@@ -120,11 +120,6 @@ def fitted_order(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
             key=lambda e: (-e[1], newest_id_first(e[0])),
         )
     )
-
-
-def shipped_fusion_weights() -> Mapping[str, float]:
-    """The weights that ship, by space."""
-    return load_fitted("fusion", dict[str, float], values_of)
 
 
 def truncate_fused(
@@ -425,7 +420,7 @@ def load(tools: Tools, state: RecallState, *, armed_too: bool = False) -> Outcom
     state = state.changed(
         order=order, shortlist=shortlist, withheld=tuple(drops), unread_ids=frozenset(unread)
     )
-    facts = _not_read(state, unread)
+    facts = _not_read(state, unread) if unread else ()
     if armed is None:
         return Outcome(kept=state, losses=tuple(losses), facts=facts)
     holding = _still_armed(armed, memories)
@@ -466,7 +461,8 @@ def measure(state: RecallState, *, weighed: Collection[str] = ()) -> Outcome[Rec
     """Candidates with the scores of every space, in the fused order; the spaces `weighed` were asked of every memory before."""
     z, domain_similarity = spaces.standardize(state.rankings, state.reference)
     shortlist = state.shortlist or Shortlist(memories=())
-    shortlist = _without_vectors_of(state.unread_ids, shortlist)
+    if state.unread_ids:
+        shortlist = _without_vectors_of(state.unread_ids, shortlist)
     measured = measure_spaces(state.query, shortlist, spaces=state.spaces, kinds=state.kinds, weighed=weighed)
     candidates = tuple(
         Candidate(

@@ -400,11 +400,11 @@ def load_prompt_transform() -> PromptTransform:
 # The evidence is one row of numbers for every candidate, one column per name in `EVIDENCE`:
 #
 #     character      3 x set cosine of character 3-grams
-#     cosine         deviations above the scope's usual cosine (`recall.spaces.semantic.make_similarity_z`)
+#     cosine         deviations above the scope's usual cosine (`recall.spaces.make_similarity_z`)
 #     rare           greatest ln((n + 1) / (k + 0.5)) of the prompt's words that the memory holds too, at least 0; n = length of
 #                    the list, `LEAST_LIST` at least, k = how many of it hold that word (the idf of Robertson and Sparck Jones,
 #                    1976, in the smoothed form of Lucene); 0 without one
-#     nearness       deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.semantic.domain_similarity_z`): a
+#     nearness       deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.domain_similarity_z`): a
 #                    prompt that this project has nothing to say to is far from all of it; the same for all candidates
 #     covered        how much of what the prompt names the memory holds: idf of the words that both hold / idf of the prompt's words
 #                    that any memory in scope holds (`cover`)
@@ -489,7 +489,10 @@ def expected_cosine(character: float) -> float:
 
 def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
     """How rare, among `contents`, the rarest word of `text` is that each of them holds; 0 where they share none."""
-    words = _shared_parts(text[:PROMPT_CHARS])
+    text = text[:PROMPT_CHARS]
+    # Stems in English, leading letters in other languages.
+    parts = stem_list(text) if natural_language_of(text) == ENGLISH else leading_letters(text)
+    words = {part for part in parts if len(part) >= LEAST_CHARS or is_closed_up(part)}
     rarities = [0.0] * len(contents)
     lowered = [content.lower() for content in contents]
     longest = math.log(max(len(contents), LEAST_LIST) + 1)
@@ -500,12 +503,6 @@ def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
             for at in holding:
                 rarities[at] = max(rarities[at], rarity)
     return rarities
-
-
-def _shared_parts(text: str) -> set[str]:
-    """Return the parts of words to look for in memories: stems in English, leading letters in other languages."""
-    parts = stem_list(text) if natural_language_of(text) == ENGLISH else leading_letters(text)
-    return {part for part in parts if len(part) >= LEAST_CHARS or is_closed_up(part)}
 
 
 # --- model
@@ -600,7 +597,7 @@ class Gate(Protocol):
             candidates: the short list.
             kinds: the kinds.
             among: memories in scope.
-            domain_similarity: see `recall.spaces.semantic.domain_similarity_z`.
+            domain_similarity: see `recall.spaces.domain_similarity_z`.
         """
         ...
 

@@ -130,8 +130,6 @@ LAST_SESSION = "last session"
 TRACED_CANDIDATES = 24
 START_SURFACES = (Surface.START, Surface.COMPACTION)
 """Surfaces that are answered from a pool, not by a search."""
-ARMED_SURFACES = (Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
-"""Surfaces that what a model in the pause named is evidence for."""
 
 Clean = Callable[[str], str]
 Candidates = tuple[Candidate, ...]
@@ -271,7 +269,7 @@ class RecallState:
         read: memories that the order was made from, by id, where they were read for it.
         matches: of an answer, match of each with the question, 0-1, by memory id.
         space_scores: score by space and memory id, as retrieved; `answered` are its names.
-        domain_similarity: see `spaces.semantic.domain_similarity_z`.
+        domain_similarity: see `spaces.domain_similarity_z`.
         unread: the language of the query if the embedder does not read it, else "".
         unread_ids: ids of the loaded memories whose language the embedder does not read.
         recent, turns: recent work, oldest first: memories by id, and what was said as candidates.
@@ -403,7 +401,10 @@ class RecallState:
 
     def line_tokens(self, candidate: Candidate, text: str) -> int:
         """Tokens of one line with its line break: the content as counted when it was stored, the rest as counted here."""
-        return self.layout.line_tokens(candidate, text, self.kinds, self.count) + self.query.suffix_tokens
+        memory, suffix = candidate.memory, 1 + self.query.suffix_tokens
+        if text == memory.content and memory.tokens and escape_text(text) == text:
+            return self.count(self.layout.line(candidate, "", self.kinds)) + memory.tokens + suffix
+        return self.count(self.layout.line(candidate, text, self.kinds)) + suffix
 
     @property
     def frame_tokens(self) -> int:
@@ -583,15 +584,6 @@ class Layout:
         if self.item_line is not None:
             return self.item_line(item, kinds, clean)
         return self.line(item.candidate, item.text, kinds, clean)
-
-    def line_tokens(
-        self, candidate: Candidate, text: str, kinds: KindRegistry, count: Callable[[str], int]
-    ) -> int:
-        """Tokens of one line with its line break: the content as counted when it was stored, the rest as counted here."""
-        memory = candidate.memory
-        if text == memory.content and memory.tokens and escape_text(text) == text:
-            return count(self.line(candidate, "", kinds)) + memory.tokens + 1
-        return count(self.line(candidate, text, kinds)) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -226,7 +226,6 @@ def expose_host_rules(state: SessionState, memories: Sequence[Memory], *, at_ms:
 # --- resumed sessions and forks
 
 GOES_ON = ("resume", "fork")
-_START_SURFACES = (Surface.START, Surface.COMPACTION)
 
 
 def carried_start_pack(signal: Signal, state: SessionState) -> StartPack | None:

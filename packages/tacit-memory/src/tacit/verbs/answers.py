@@ -28,8 +28,7 @@ from tacit.app.admin.learned import Learned, LearnedStatement, SessionDigest
 from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
 from tacit.app.admin.settings import AgentSettings, SettingRow, SettingsView
-from tacit.app.maintenance.jobs import Job
-from tacit.app.maintenance.maintenance import StoreCopy
+from tacit.app.maintenance.maintenance import Job, StoreCopy
 from tacit.app.maintenance.review import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult

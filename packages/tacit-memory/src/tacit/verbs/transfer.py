@@ -15,7 +15,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from tacit.app.engine import Engine
-from tacit.app.maintenance.jobs import ProgressCallback
+from tacit.app.maintenance.maintenance import ProgressCallback
 from tacit.app.transfer.report import ImportOptions
 from tacit.app.transfer.transfer import Progress
 from tacit.app.values import Caller

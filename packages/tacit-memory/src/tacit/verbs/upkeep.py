@@ -10,8 +10,7 @@ from pydantic import Field, model_validator
 from tacit.app.admin.purging import Purged
 from tacit.app.admin.series import BUCKETS_MS, DAY_MS
 from tacit.app.engine import Engine
-from tacit.app.maintenance.jobs import BegunJob
-from tacit.app.maintenance.maintenance import StoreUse
+from tacit.app.maintenance.maintenance import BegunJob, StoreUse
 from tacit.app.tuning import TuneReport
 from tacit.app.values import Caller, EngineStatus
 from tacit.upkeep.rescan import Rescan

@@ -7,7 +7,7 @@ import pytest
 from agent import Agent
 from tacit.hosts.registry import BUILT_IN
 from tacit.model.session import SessionKey
-from tacit.recall.index import MOST_CHANGES
+from tacit.recall.pipelines import MOST_CHANGES
 from tacit.recall.render import CHANGES_OPENING, INDEX_OPENING
 
 RULE = "Run `make lint` before every commit."

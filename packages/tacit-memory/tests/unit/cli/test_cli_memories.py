@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tacit.app.queries.search import MAX_HITS
+from tacit.app.visibility import MAX_HITS
 from tacit.cli.memories import MOST_FOUND
 from tacit.model.changes import Add
 from unit.app.test_app_search import asked, generated

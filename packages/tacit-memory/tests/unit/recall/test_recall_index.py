@@ -9,7 +9,7 @@ from samples import memory_named
 from tacit.model.evidence import Candidate
 from tacit.model.ids import LEAST_ENDING, short_ids
 from tacit.model.pack import Index, IndexLine
-from tacit.recall.index import LEAST_IN_TOPIC, topics_of
+from tacit.recall.pipelines import LEAST_IN_TOPIC, topics_of
 
 ENDINGS = "0123456789abcdefghjkmnpqrstvwxyz"
 

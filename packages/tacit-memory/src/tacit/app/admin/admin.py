@@ -16,13 +16,13 @@ from tacit.app.admin.purging import Purger
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import Charts
 from tacit.app.admin.settings import SettingsAdmin
-from tacit.app.maintenance.jobs import Jobs
+from tacit.app.maintenance.maintenance import Jobs
 from tacit.app.maintenance.review import Review
 from tacit.app.memories import Memories
 from tacit.app.projects import Membership, Projects
-from tacit.app.queries.search import MemorySearch
 from tacit.app.sessions import TraceFeed
 from tacit.app.values import Parts
+from tacit.app.visibility import MemorySearch
 from tacit.errors import InvalidInput
 from tacit.model.changes import Change
 from tacit.model.kinds import Kind

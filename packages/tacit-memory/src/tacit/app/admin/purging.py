@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from tacit.app.maintenance.jobs import Jobs
+from tacit.app.maintenance.maintenance import Jobs
 from tacit.app.transfer.markdown import markdown_without
 from tacit.app.transfer.records import Signer, line_without, versions_of
 from tacit.app.values import Parts

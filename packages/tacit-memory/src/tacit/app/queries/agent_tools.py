@@ -17,12 +17,11 @@ from typing import Literal
 from tacit.app.delivery_texts import Nudges
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.projects import Projects
-from tacit.app.queries.search import MemorySearch
 from tacit.app.queries.session_answers import ContextAnswer, SessionAnswers, allowed_tokens, narrowed
 from tacit.app.reasons import silence_text
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Caller, Parts
-from tacit.app.visibility import Visibility
+from tacit.app.visibility import MemorySearch, Visibility
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.evidence import Candidate

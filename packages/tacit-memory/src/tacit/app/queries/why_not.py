@@ -15,7 +15,6 @@ import numpy as np
 from tacit.app.delivery_texts import use_counts
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.projects import Projects
-from tacit.app.queries.recall_inputs import NOBODY, SURFACES, signal_and_state
 from tacit.app.reasons import reason_text, silence_reason_text
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Parts, RecallAsked
@@ -41,6 +40,7 @@ from tacit.recall.query import surface_for
 from tacit.recall.stage import START_SURFACES, Context, Outcome, RecallState, Tools
 from tacit.safety.trust import visible_levels
 from tacit.session import ledger
+from tacit.session.transitions import NOBODY, SURFACES, signal_and_state
 from tacit.text.stemming import stems
 
 # Copies in memory of what a recall can see. In: the store, scopes, a moment. Out: a read path over the copy.
@@ -375,7 +375,7 @@ def _with(section: Any, names: Sequence[str], value: Any) -> Any:
 # Why a memory is not given. In: a memory, what is asked or was asked. Out: the stage that leaves it out, numbers, remedies.
 #
 # The recall is run through the stages that hooks run through, and nothing of it is kept. A remedy is only named when the same recall,
-# run again with it, gives the memory: settings are changed for that run, the memory in a copy of the store (`store_copies`).
+# run again with it, gives the memory: settings are changed for that run, the memory in a copy of the store.
 
 MOST_TRIED = 8
 """Most runs for one remedy; each makes one further change, or makes one larger."""

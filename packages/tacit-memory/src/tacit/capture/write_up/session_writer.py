@@ -53,8 +53,7 @@ from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 from tacit.safety.trust import may_leave
 from tacit.state.captured import PendingSession
 from tacit.state.counted import RequestRecord, SessionSpending, Spending
-from tacit.state.paid_requests import PaidModel
-from tacit.state.registry import SESSION_SPENDING, WAITING
+from tacit.state.registry import SESSION_SPENDING, WAITING, PaidModel
 
 MOST_NEAR = 24
 _PER_TEXT = 6

@@ -45,8 +45,7 @@ from tacit.ports.store import MemoryFilter, Step, Store, no_step
 from tacit.ports.writer import WriterRequest
 from tacit.safety.trust import may_leave, may_supersede, most_sensitive
 from tacit.state.captured import MOST_COMPARED, ComparisonQueue
-from tacit.state.paid_requests import PaidModel
-from tacit.state.registry import COMPARISONS
+from tacit.state.registry import COMPARISONS, PaidModel
 
 INSTRUCTIONS = """You look after the memory of a coding agent for one project. You get statements that it stored, each with the day on \
 which it was said (null = nobody knows) and who said it, and pairs of statements that look alike: a newer one and older ones. Say \

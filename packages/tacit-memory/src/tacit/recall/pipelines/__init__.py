@@ -1,20 +1,293 @@
 """The pipelines of the read path: for each surface a module whose first function lists, in order, what happens there.
 
 A pipeline has three parts: `ask` may wait for a model, `find` reads the store, `choose` makes a block of the candidates. What stands in
-a list happens. A preset names the pipeline of each surface, one of these or its own. Here stand the parts that many of them share.
+a list happens. A preset names the pipeline of each surface, one of these or its own. Here stand the parts that many of them share,
+and the index of a block.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from types import MappingProxyType
 
-from tacit.model.pack import Surface
-from tacit.recall.budget import budget
-from tacit.recall.guard import drop_known, find_pairs, guard, read_again
-from tacit.recall.index import index
-from tacit.recall.render import deliver, render
+from tacit.model.evidence import Candidate
+from tacit.model.ids import short_ids
+from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
+from tacit.model.pack import Index, IndexLine, Pack, PackItem, Surface, by_size
+from tacit.model.trace import Drop, DropCause, DropReason
+from tacit.ports.store import MemoryFilter
+from tacit.reading.headline import MAX_CHARS, is_whole
+from tacit.recall.budget import budget, leaders_first
+from tacit.recall.guard import dedupe, drop_known, find_pairs, guard, may_start, read_again
+from tacit.recall.render import OTHER_TOPIC, deliver, headline, index_line, index_lines, render
 from tacit.recall.retrieve import ask, embed, find_nothing, fuse, load, measure
-from tacit.recall.stage import START_SURFACES, Kit, Pipeline, RecallState, Step, Steps
+from tacit.recall.spaces import freshness, make_similarity_z
+from tacit.recall.stage import START_SURFACES, Kit, Outcome, Pipeline, RecallState, Step, Steps, Told, Tools
+from tacit.safety.trust import ENDED_STATUSES
+from tacit.text.stemming import content_words, porter_stem
+
+# The index of a block: a line for each memory on record that the block does not hold whole.
+#
+# The agent is the reader: it sees a headline with a short id and fetches what a step needs (`memory_get`). In: the pack and what it leaves out.
+# Out: the same pack with an index, both within the budgets and the host's cap. At a start and after a compaction these are all other candidates, most
+# needed first, under topics, words that many of them share; what finds no room is counted by topic. For a subagent they are what suits its task, best
+# first. A session that goes on is told with a resume or the block of a prompt what was added, changed or ended since. The same memories give the same
+# bytes. Reads the store, never writes.
+
+LEAST_WHOLE_SHARE = 0.5
+"""Share of a host's cap below which the whole memories do not shrink for the index."""
+CHARS_OF_TOKEN = 4
+"""Characters that an index gives up for each token, about."""
+MOST_TOPICS, LEAST_IN_TOPIC, MOST_SHARE = 10, 3, 0.3
+"""Topics of an index; fewest memories of one; a word in a greater share of all memories is the project's subject, not a topic."""
+LEAST_LETTERS = 3
+PART = 3
+"""One in so many tokens of the index's budget is for what suits a subagent's task, and for what changed since a session was told."""
+MOST_SUITED, MOST_CHANGES = 60, 64
+"""Memories that are looked at for a task, and changed ones for a delta."""
+SUITS = 0.5
+"""Deviations above the usual cosine from which a memory suits a task. In 278 tasks of seven projects .72 of what they need is listed or given; .75 without."""
+_GENERIC = """
+add agent already always app apps avoid call called calls change changed changes check code command commands create
+data default different don every example file files fix fixed follow function functions give good help holds instead
+keep kept known last line lines list look made makes many may must name names need needed needs never new next old one
+order part place possible project provide put read require required return returns right run runs say see set sets
+show shows single start still stop sure take takes tell thing things time two type update use used user users uses
+using value values via way whole without work works write writes yet
+"""
+_NO_TOPIC = frozenset(_GENERIC.split())
+"""Words of many statements about software that name no topic."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """A word that several memories share, and their numbers."""
+
+    word: str
+    members: tuple[int, ...]
+
+
+def index(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """Add to the pack an index of what it leaves out, where the settings want one."""
+    pack, query = state.pack, state.query
+    # A budget that the caller named is kept.
+    if pack is None or not (query.own_budget and query.budget_tokens):
+        return Outcome(kept=state)
+    told = state.context.told
+    if query.surface is Surface.SUBAGENT:
+        pack = _beside(state, tools, pack, _suited(tools, state), delta=False)
+    elif told is not None and (
+        state.context.changed is not None or (query.surface is Surface.PROMPT and pack.items)
+    ):
+        pack = _beside(state, tools, pack, _news(tools, state, told), delta=True)
+    elif query.surface in START_SURFACES and state.context.changed is None:
+        pack = replace(pack, items=tuple(item for item in pack.items if not item.shortened))
+        if len(pack.items) < len(state.fresh or ()):
+            pack = _within_cap(state, _Indexer(state, tools, state.fresh or ()), pack)
+    if pack.index.empty:
+        return Outcome(kept=state)
+    left = sum(count for _, count in pack.index.left)
+    note = Note(cause=NoteCause.INDEXED, count=len(pack.index.lines), of=len(pack.index.lines) + left)
+    drops = tuple(
+        Drop(
+            memory_id=line.candidate.memory.id,
+            why=DropReason(cause=DropCause.INDEXED, detail=line.short_id),
+        )
+        for line in pack.index.lines
+        if not line.whole
+    )
+    return Outcome(kept=state.changed(pack=pack), facts=(note,), drops=drops)
+
+
+def _beside(
+    state: RecallState, tools: Tools, pack: Pack, candidates: Sequence[Candidate], *, delta: bool
+) -> Pack:
+    """The pack with the headlines of these candidates, in their order, within a part of the index's budget."""
+    if not candidates:
+        return pack
+    made = _Indexer(state, tools, candidates, whole=False).besides(pack.items)
+    made = replace(made, delta=delta, left=made.left if delta else ())
+    return replace(pack, index=made) if made.lines else pack
+
+
+def _suited(tools: Tools, state: RecallState) -> tuple[Candidate, ...]:
+    """What may stand in a start block and is not in context, in the order in which it matches the task."""
+    query, z = state.query, make_similarity_z(state.rankings)
+    measured = any(ranking.space == "semantic" for ranking in state.rankings)
+    order = state.preset.fuse(state.rankings)[:MOST_SUITED]
+    ids = [memory_id for memory_id, _ in order if not measured or z(memory_id) >= SUITS]
+    found = {memory.id: memory for memory in tools.store.get(ids, scope=query.scope)}
+    return _listable(state, [found[memory_id] for memory_id in ids if memory_id in found])
+
+
+def _news(tools: Tools, state: RecallState, told: Told) -> tuple[Candidate, ...]:
+    """What ended, of what the session was shown, and what is new or says something else since, newest first."""
+    query, store = state.query, tools.store
+    if store.change() == told.change:
+        return ()
+    ids = store.changed(told.change, scope=query.scope, limit=MOST_CHANGES)
+    if ids is None:  # too many, or the scope itself changed
+        newest = MemoryFilter(statuses=None, order="updated")
+        memories = store.list_memories(newest, scope=query.scope, limit=MOST_CHANGES)
+    else:
+        memories = store.get(ids, scope=query.scope)
+    # What the session itself taught, and what that ended, it knows.
+    memories = sorted(
+        (memory for memory in memories if memory.session != query.session and told.says_new(memory)),
+        key=lambda memory: (-memory.updated_at_ms, memory.newest_first),
+    )
+    ended = tuple(
+        Candidate(memory=memory)
+        for memory in memories
+        if memory.status in ENDED_STATUSES
+        and memory.id in told.shown
+        and memory.validity.superseded_by not in told.shown
+        and not state.hidden(memory)
+    )
+    return (*ended, *_listable(state, [memory for memory in memories if memory.status == "active"]))
+
+
+def _listable(state: RecallState, memories: Sequence[Memory]) -> tuple[Candidate, ...]:
+    """Those that may stand in a start block and are not in context, in the order given."""
+    query = state.query
+    candidates = [
+        Candidate(memory=memory, scores=(("recent", round(recent, 4)),))
+        for memory in memories
+        if not memory.is_session_note and (query.kinds is None or memory.kind in query.kinds)
+        for recent in (freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=state.kinds.of_stored(memory.kind)),)
+    ]  # fmt: skip
+    allowed = [each for each in candidates if may_start(each, state)]
+    known = {each.memory.id: why for each in allowed if (why := state.context.in_context(each.memory))}
+    return dedupe(allowed, in_context=known).kept
+
+
+class _Indexer:
+    """Makes indexes for one recall; what is the same for all of them is made once.
+
+    One of the whole store stands under topics. Without `whole` it has a part of the budget, and its lines keep the order of the candidates.
+    """
+
+    def __init__(
+        self, state: RecallState, tools: Tools, candidates: Sequence[Candidate], *, whole: bool = True
+    ) -> None:
+        stored = tools.store.count_active(scope=state.query.scope)
+        self._count = state.count
+        self._whole = whole
+        self._budget = state.settings.budgets.index // (1 if whole else PART)
+        self._unseen = max(0, stored - len(state.pool)) if whole and not state.pool_whole else 0
+        self._names = short_ids([candidate.memory.id for candidate in candidates], among=stored)
+        needed = sorted(candidates, key=lambda c: (-c.fused, c.memory.newest_first))
+        self._ordered = leaders_first(needed) if whole else candidates
+        self._lines: dict[str, IndexLine] = {}
+
+    def besides(self, items: Sequence[PackItem], *, less: int = 0) -> Index:
+        """The index of all candidates but those of `items`, the most needed first, in `less` tokens than its budget."""
+        count, whole = self._count, {item.candidate.memory.id for item in items}
+        ordered = [candidate for candidate in self._ordered if candidate.memory.id not in whole]
+        topics = topics_of(tuple(c.memory.content for c in ordered)) if self._whole else ()
+        word_of = {number: topic.word for topic in topics for number in topic.members}
+        everything = Index(left=self._left(word_of, range(len(ordered))))
+        frame = sum(count(line) + 1 for line in index_lines(everything))
+        left = self._budget - less - frame
+        chosen: dict[int, IndexLine] = {}
+        opened: set[str] = set()
+        for number, candidate in enumerate(ordered):
+            line, topic = self._line(candidate), word_of.get(number, "")
+            opens = 0 if topic in opened or not topics else count(f"{topic or OTHER_TOPIC}:") + 1
+            cost = line.tokens + opens
+            if cost > left:
+                break
+            left -= cost
+            opened.add(topic)
+            chosen[number] = IndexLine(
+                candidate=candidate, short_id=line.short_id, topic=topic, whole=line.whole, tokens=cost
+            )
+        place = {topic.word: at for at, topic in enumerate(topics)} | {"": len(topics)}
+        left_out = (number for number in range(len(ordered)) if number not in chosen)
+        return Index(
+            lines=tuple(
+                chosen[number] for number in sorted(chosen, key=lambda n: (place[chosen[n].topic], n))
+            ),
+            left=self._left(word_of, left_out),
+            frame_tokens=frame,
+        )
+
+    def _left(self, word_of: Mapping[int, str], numbers: Iterable[int]) -> tuple[tuple[str, int], ...]:
+        """What is not listed, counted by topic; what was no candidate, because the store holds so many, under none."""
+        counts = Counter(word_of.get(number, "") for number in numbers)
+        counts[""] += self._unseen
+        return by_size(+counts)
+
+    def _line(self, candidate: Candidate) -> IndexLine:
+        """The line of a memory under no topic, with its own tokens; one that ended is never given."""
+        memory = candidate.memory
+        line = self._lines.get(memory.id)
+        if line is None:
+            whole = memory.status not in ENDED_STATUSES and is_whole(headline(memory), memory.content)
+            line = IndexLine(candidate=candidate, short_id=self._names[memory.id], whole=whole)
+            line = self._lines[memory.id] = replace(line, tokens=self._count(index_line(line)) + 1)
+        return line
+
+
+def _within_cap(state: RecallState, indexer: _Indexer, pack: Pack) -> Pack:
+    """The pack with its index, so that the text of both is within the host's cap: whole memories move into the index before its least needed lines go."""
+    items, cap, less = list(pack.items), state.context.cap_chars, 0
+    while True:
+        made = replace(pack, items=tuple(items), index=indexer.besides(items, less=less))
+        text = state.render(made)
+        if (not cap or len(text) <= cap) and state.context.fits(text):
+            return made
+        whole = sum(len(item.text) for item in items)
+        over, freed = max(1, len(text) - cap) if cap else 1, 0
+        if not items or (cap and whole <= LEAST_WHOLE_SHARE * cap):
+            if not (made.index.lines and 0 < cap < len(text)):
+                return made  # `deliver` takes lines from its end
+            less += max(1, over // CHARS_OF_TOKEN)
+            continue
+        while items and freed < over and whole - freed > LEAST_WHOLE_SHARE * cap:
+            freed += max(1, len(items.pop().text) - MAX_CHARS)
+
+
+@lru_cache(maxsize=8)
+def topics_of(texts: tuple[str, ...]) -> tuple[Topic, ...]:
+    """Group texts under words that they share: again and again the word that the most ungrouped ones have; each text belongs to one topic at most."""
+    words = [_nameable(text) for text in texts]
+    holding = defaultdict[str, set[int]](set)
+    for number, found in enumerate(words):
+        for stem in found:
+            holding[stem].add(number)
+    most = max(LEAST_IN_TOPIC, MOST_SHARE * len(texts))
+    shared: dict[str, set[int]] = {
+        stem: numbers for stem, numbers in holding.items() if LEAST_IN_TOPIC <= len(numbers) <= most
+    }
+    frequency = {stem: len(numbers) for stem, numbers in shared.items()}
+    forms = {stem: [words[number][stem] for number in numbers] for stem, numbers in shared.items()}
+    topics: list[Topic] = []
+    while shared and len(topics) < MOST_TOPICS:
+        stem = min(shared, key=lambda stem: (-len(shared[stem]), frequency[stem], stem))
+        members = tuple(sorted(shared[stem]))
+        form = min(Counter(forms[stem]).items(), key=lambda entry: (-entry[1], entry[0]))[0]
+        topics.append(Topic(word=form, members=members))
+        for number in members:
+            for other in words[number].keys() & shared.keys():
+                shared[other].discard(number)
+        shared = {stem: numbers for stem, numbers in shared.items() if len(numbers) >= LEAST_IN_TOPIC}
+    return tuple(topics)
+
+
+@lru_cache(maxsize=8192)
+def _nameable(text: str) -> Mapping[str, str]:
+    """The words of a text that can name a topic, by stem."""
+    found: dict[str, str] = {}
+    for word in content_words(text):
+        if len(word) >= LEAST_LETTERS and word.isalpha() and word not in _NO_TOPIC:
+            found.setdefault(porter_stem(word), word)
+    return MappingProxyType(found)
+
 
 INDEXED = (*START_SURFACES, Surface.PROMPT, Surface.SUBAGENT)
 """Surfaces whose blocks may hold an index."""
@@ -69,11 +342,12 @@ def second_stage(kit: Kit) -> Steps:
 
 def hand_over(kit: Kit, state: RecallState) -> Steps:
     """From what passed the guard to the block; with an index of what it leaves out where the surface has one and the settings give it tokens."""
+    pairs: Steps = (("dedupe", partial(find_pairs, kit.tools)),) if state.context.settles else ()
     has_index = state.query.surface in INDEXED and state.settings.budgets.index > 0
     indexed: Steps = (("budget", partial(index, kit.tools)),) if has_index else ()
     return (
         ("dedupe", drop_known),
-        ("dedupe", partial(find_pairs, kit.tools)),
+        *pairs,
         ("budget", budget),
         *indexed,
         ("render", render),

@@ -10,7 +10,7 @@ in it scores, as a share between the least and the most of all sessions. Source:
 SIGIR 1994); the half was chosen on sessions with learnings (`capture`), never on the corpora that are reported.
 
 Source: convex combination with equal weights (Bruch, Gai and Ingber, TOIS 2023). BM25 parts and token matches are spread to
-the turns beside them (`spaces.sequence`) before they are summed. A long text (a pasted report) is two questions, itself and
+the turns beside them (`spaces.add_neighbor_scores`) before they are summed. A long text (a pasted report) is two questions, itself and
 its first line: five parts with equal weights, where the tokens of the heading are matched with headings alone. Source:
 summary and description as fields of their own in finding duplicate reports (Sun, Lo, Khoo and Jiang, ASE 2011).
 
