@@ -96,7 +96,8 @@ class Learning:
         root = handled.project.root if handled.project else None
         settings = self._parts.settings.current(root, agent=handled.state.agent)
         hidden = settings.privacy.incognito or handled.state.incognito
-        if not hidden and self.holdout.concerns(signal, settings.recall):
+        sent = isinstance(signal, MessageEnded) and signal.sent
+        if not hidden and (settings.recall.holdout or sent):
             self._submit(lambda: self.holdout.note(signal, handled, settings.recall), on=self._statements)
         if isinstance(signal, PromptSubmitted) and signal.command:
             # Not capture: the user asks for exactly this, as at a terminal.

@@ -265,10 +265,6 @@ class HoldoutCounter:
         self._lock = Lock()
         self._live: OrderedDict[str, Record] = OrderedDict()
 
-    def concerns(self, signal: Signal, settings: RecallSettings) -> bool:
-        """Whether there is anything to count of `signal`."""
-        return settings.holdout > 0.0 or (isinstance(signal, MessageEnded) and bool(signal.sent))
-
     def note(self, signal: Signal, handled: SignalResult, settings: RecallSettings) -> None:
         """Count what `signal` was; called once for each, behind the answer."""
         if isinstance(signal, MessageEnded) and signal.sent:

@@ -396,7 +396,8 @@ def drop_known(state: RecallState) -> Outcome[RecallState]:
         if why := in_context(candidate.memory):
             why_known[candidate.memory.id] = why
     done = dedupe(passed, in_context=why_known)
-    return Outcome(kept=state.changed(fresh=_near_marked(done.kept)), drops=done.drops)
+    fresh = _near_marked(done.kept) if len(done.kept) > 1 else done.kept
+    return Outcome(kept=state.changed(fresh=fresh), drops=done.drops)
 
 
 def find_pairs(tools: Tools, state: RecallState) -> Outcome[RecallState]:

@@ -118,6 +118,8 @@ def _needs_day(candidate: Candidate) -> bool:
 def side_by_side(items: Iterable[PackItem]) -> tuple[PackItem, ...]:
     """Return the items in their order, but each followed by those that say nearly the same, the newest of them first; what ranks behind another comes last."""
     items = tuple(items)
+    if len(items) < 2:
+        return items
     groups = near_groups(tuple(compared_text(item.candidate) for item in items))
     if len(set(groups)) == len(groups):
         return items

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import lru_cache
 
 from tacit.errors import ProviderError
 from tacit.fitted import load_fitted, values_of
@@ -98,7 +99,7 @@ def fitted_order(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
     Returns:
         (memory id, order), best first; ties are broken by memory id.
     """
-    fitted = load_fitted("fusion", dict[str, float], values_of)
+    fitted = _fusion_weights()
     total: dict[str, float] = {}
     base = 0.0
     for ranking in rankings:
@@ -120,6 +121,12 @@ def fitted_order(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
             key=lambda e: (-e[1], newest_id_first(e[0])),
         )
     )
+
+
+@lru_cache(maxsize=1)
+def _fusion_weights() -> Mapping[str, float]:
+    """Read the weights that ship, by space."""
+    return load_fitted("fusion", dict[str, float], values_of)
 
 
 def truncate_fused(
