@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.reading.errors import ERROR_TEXT, looks_like_error
+from tacit.reading.errors import looks_like_error
 from tacit.reading.terms import IDENTIFIER, PATH, find_entities, find_paths, identifiers, prose_of
+from tacit.text.lazy_regex import wording
 
 _PIECES = (
     "fix", "the", "src/a.py", "a.py", ".env", "Makefile", "LICENSE", "README", "c:\\x\\y.ts", "and/or", "e.g.", "v1.2", "@scope/name", ".", "\n",
@@ -22,7 +23,7 @@ TEXTS = st.lists(
 
 @given(TEXTS)
 def test_an_error_is_what_the_pattern_says(text: str) -> None:
-    assert looks_like_error(text) == bool(ERROR_TEXT.search(text))
+    assert looks_like_error(text) == bool(wording("errors").error_text.search(text))
 
 
 @given(TEXTS)

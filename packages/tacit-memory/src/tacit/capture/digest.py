@@ -12,7 +12,6 @@ checks that passed last), fix (verified fixes). What was done meanwhile is left 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -21,48 +20,18 @@ from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.digest_lines import finished
 from tacit.safety.forgotten_words import PURGED
 from tacit.state.captured import Failure, SessionWork, Task
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
+
+_TASK_WORDS = wording("tasks")
 
 MAX_TASKS = 40
 MAX_TASK_CHARS = 120
 _OVER = frozenset({"completed", "done", "cancelled", "canceled", "deleted", "removed"})
 _DONE = frozenset({"completed", "done"})
-_ORDER = lazy_regex(
-    r"\b(?:curl|wget)\b|\bhttps?://|\|\s*(?:ba|z|da)?sh\b|\b(?:ignore|disregard|forget) (?:all|any|the|your|previous)\b"
-    r"|\byou (?:must|should|are)\b|\b(?:system prompt|instructions?)\b",
-    re.IGNORECASE,
-)
 
 
-_NEXT_WORDS = (
-    r"(?:(?:the |my |suggested |recommended |possible |remaining )?next(?: steps?| up)?|remaining(?: work| steps| items| tasks)?"
-    r"|(?:still )?(?:to ?-?do|left to do|open(?: points| items| questions| tasks)?|outstanding))"
-)
-_BLOCK_WORDS = r"(?:(?:the |current |open )?block(?:ed|ers?|ing(?: issues?| points?)?)|blocked (?:on|by))"
-_HEAD = lazy_regex(
-    rf"^[ \t]*(?:#{{1,6}}[ \t]*|[-*][ \t]+)?(?:\*\*|__)?(?:(?P<next>{_NEXT_WORDS})|(?P<block>{_BLOCK_WORDS}))(?:\*\*|__)?[ \t]*(?::|\Z)(?:\*\*|__)?[ \t]*(?P<rest>.*)$",
-    re.IGNORECASE,
-)
-_INLINE = lazy_regex(
-    rf"(?:(?<=[.!;])|^)[ \t]+(?:(?P<next>{_NEXT_WORDS})|(?P<block>{_BLOCK_WORDS}))[ \t]*:[ \t]*",
-    re.IGNORECASE,
-)
-"""The same behind a sentence: "Committed. Next: ...", "Next: write the docs. Blocked: ..."."""
-_NEXT_SAID = lazy_regex(
-    r"(?:(?<=[.!:] )|^)(?:the )?next (?:steps? (?:is|are|will be|would be)(?: to)?|(?:thing )?(?:I|we) (?:do|will|should|need to|have to|must|go on with|tackle|take)|I'll|we'll)"
-    r"(?: be)?(?: to)? (?P<rest>[^.!?\n]+(?:\.\w[^.!?\n]*)*)|(?:(?<=[.!:] )|^)next,? (?:up,? )?(?:I|we)(?:'ll| will| do| should| need to| have to| must)? (?P<then>[^.!?\n]+(?:\.\w[^.!?\n]*)*)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_BLOCK_SAID = lazy_regex(
-    r"(?:(?<=[.!:] )|^)(?:(?:but|and|so|now|right now|currently|still),? )*(?P<whole>(?:(?:we|I)(?:'re| are|'m| am)|(?:this|that|it|the (?:release|merge|deploy\w*|work|task|ticket|pr|rollout|migration))(?: is|'s))"
-    r" (?:still |currently |now )?blocked (?:on|until|by|because|till)\b[^.!?\n]+(?:\.\w[^.!?\n]*)*)",
-    re.IGNORECASE | re.MULTILINE,
-)
 _STEP = lazy_regex(r"^[ \t]*(?:[-*\u2022][ \t]+(?:\[ \][ \t]+)?|\d{1,2}[.)][ \t]+)(?P<text>\S.*)$")
 _MARKS = lazy_regex(r"\*\*|__")
-_NOTHING = lazy_regex(
-    r"^(?:none|nothing|n/?a)\b.{0,20}$|^no (?:blockers?|open \w+|next steps?)\b.{0,20}$", re.IGNORECASE
-)
 MAX_STEPS = 5
 _LEAST_WORDS = 3
 
@@ -85,7 +54,7 @@ def named_open(text: str, *, by_user: bool = False) -> NamedOpen:
     found: dict[str, list[str]] = {"next": [], "block": []}
     section = ""
     for line in text.split("\n"):
-        head = _HEAD.match(line)
+        head = _TASK_WORDS.head.match(line)
         step = _STEP.match(line) if section else None
         if head:
             section = "next" if head["next"] else "block"
@@ -94,14 +63,14 @@ def named_open(text: str, *, by_user: bool = False) -> NamedOpen:
             found[section] += _parted(step["text"], section, found)
         elif line.strip():
             section = ""
-            parts = list(_INLINE.finditer(line))
+            parts = list(_TASK_WORDS.inline.finditer(line))
             if parts:
                 kind = "next" if parts[0]["next"] else "block"
                 found[kind] = _parted(line[parts[0].end() :], kind, found)
     if not found["next"]:
-        found["next"] = [(said["rest"] or said["then"]) for said in _NEXT_SAID.finditer(text)]
+        found["next"] = [(said["rest"] or said["then"]) for said in _TASK_WORDS.next_said.finditer(text)]
     if not found["block"]:
-        found["block"] = [said["whole"] for said in _BLOCK_SAID.finditer(text)]
+        found["block"] = [said["whole"] for said in _TASK_WORDS.block_said.finditer(text)]
     return NamedOpen(
         steps=() if by_user else _items(found["next"], _LEAST_WORDS), blocked=_items(found["block"], 2)
     )
@@ -109,7 +78,7 @@ def named_open(text: str, *, by_user: bool = False) -> NamedOpen:
 
 def _parted(rest: str, section: str, found: dict[str, list[str]]) -> list[str]:
     """The items of one line; what it names of the other sort behind a sentence goes there."""
-    marks = list(_INLINE.finditer(rest))
+    marks = list(_TASK_WORDS.inline.finditer(rest))
     ends = (*(mark.start() for mark in marks), len(rest))
     for mark, end in zip(marks, ends[1:], strict=True):
         other = "next" if mark["next"] else "block"
@@ -124,7 +93,7 @@ def _items(lines: Iterable[str], least_words: int) -> tuple[str, ...]:
     whole = (
         item
         for item in items
-        if len(item.split()) >= least_words and not item.endswith("?") and not _NOTHING.match(item)
+        if len(item.split()) >= least_words and not item.endswith("?") and not _TASK_WORDS.nothing.match(item)
     )
     return tuple(dict.fromkeys(whole))[:MAX_STEPS]
 
@@ -171,7 +140,7 @@ def _after(tasks: tuple[Task, ...], use: ToolUse) -> tuple[Task, ...]:
 
 def _safe_text(text: str) -> str:
     flat = " ".join(text.split())
-    return "" if _ORDER.search(flat) else flat[:MAX_TASK_CHARS]
+    return "" if _TASK_WORDS.order.search(flat) else flat[:MAX_TASK_CHARS]
 
 
 MAX_CHARS = 1200
@@ -181,7 +150,6 @@ _MAX_FILES = 6
 _MAX_COMMITS = 20
 TRIED_AGAIN = 2
 """Failures of a command from which it "still fails": the first one may be all that was wanted."""
-_UNBLOCKED = lazy_regex(r"\b(?:unblocked|no longer blocked|not blocked (?:any ?more|now))\b", re.IGNORECASE)
 _CHECKS = frozenset({"run_tests", "run_lint_build"})
 
 
@@ -210,7 +178,7 @@ def extend_work(
         elif turn.role == "user":
             steps = tuple(step for step in steps if not finished(step, (turn.text,)))
             blocked = tuple(dict.fromkeys((*blocked, *named.blocked)))
-            blocked = () if _UNBLOCKED.search(turn.text) else blocked
+            blocked = () if _TASK_WORDS.unblocked.search(turn.text) else blocked
         for use in turn.tools:
             if use.tool == "bash" and use.finished and _is_check(use.command):
                 passed.pop(use.command, None)

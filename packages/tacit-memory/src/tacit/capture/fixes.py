@@ -34,85 +34,45 @@ from tacit.reading.commands import command_actions, main_command, names_missing,
 from tacit.reading.digest_lines import stems
 from tacit.reading.errors import error_signature
 from tacit.state.captured import Failure, Pending
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.terminal_codes import strip_terminal_codes
 
-RED_TEST = lazy_regex(
-    r"AssertionError|assert(?:ion)? failed|\bexpected\b.{0,80}\b(?:got|received|but|to (?:equal|be))\b|^--- FAIL|^FAILED "
-    r"|^E\s+assert|\d+ (?:tests? )?failed|Expected:|✗|✕",
-    re.MULTILINE | re.IGNORECASE,
-)
-ENVIRONMENT = lazy_regex(
-    r"ModuleNotFoundError|ImportError|Cannot find module|command not found|No such file|EADDRINUSE|address already in use"
-    r"|ECONNREFUSED|connection refused|permission denied|EACCES|not installed|could not (?:find|connect|resolve|open)"
-    r"|cannot connect|missing|no required module|unable to|does not exist|not a git repository|environment variable"
-    r"|unsupported|incompatible|version|deadlock|locked|timed? ?out",
-    re.IGNORECASE,
-)
-USAGE = lazy_regex(
-    r"unknown (?:option|flag|command|argument|shorthand)|unrecogni[sz]ed|usage:|invalid (?:option|argument|flag)"
-    r"|missing required|no such (?:option|command|file)|command not found|did you mean|not a (?:valid|git) "
-    r"|unexpected argument|bad flag|illegal option|syntax error|accepts (?:at most|exactly|between)|too many arguments|is not defined|requires? (?:an? )?(?:argument|value)",
-    re.IGNORECASE,
-)
+_ERRORS = wording("errors")
+
 _NOISE = lazy_regex(
     r"^(?:Exit code \d+|\s*|\s*\^+\s*|\s*~+\s*|npm (?:ERR|error).*log.*|.*complete log of this run.*)$"
-)
-_TELLING = lazy_regex(
-    r"error|fail|cannot|can't|could not|not found|no such|denied|refused|missing|unknown|invalid|undefined|unable|panic",
-    re.IGNORECASE,
-)
-_NAMED = r"(?:[a-z_]\w*[.:]+)*[A-Z]\w*(?:Error|Exception|Warning|Failure|Panic|NotFound|Timeout)"
-_SHAPE = lazy_regex(
-    rf"\b(?P<name>{_NAMED})\b(?::\s*(?P<said>.*))?$"
-    r"|^(?P<place>(?:[A-Z]:)?[\w@.+/\\-]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):)\s*(?P<at>.+)$"
-    r"|(?:^|\s)(?P<mark>(?:fatal|error|panic|npm ERR!)(?:\s?\[[\w-]+\]|\s[A-Z]{1,5}\d{2,5})?:?)\s+(?P<told>.+)$",
-)
-_ORDER = lazy_regex(
-    r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\b(?:curl|wget)\b|\b[a-z]+://(?!localhost|127\.)|\b(?:agents?|assistants?|AI|LLM|SYSTEM"
-    r"|instructions?|prompts?|ignore (?:all|any|the|previous)|you (?:must|should|need|have|are|may)|must (?:now )?(?:run|execute"
-    r"|call|use)|please|always|never|remember|important)\b|^\W*(?:run|execute|download|install|ignore|delete|remove|add|use"
-    r"|send|call|follow|disable|try|to (?:fix|add|solve|resolve|continue))\b",
-    re.IGNORECASE,
-)
-_MISSES = lazy_regex(
-    r"no module named|\bnot set\b|must be set|unbound variable|no rule to make target|no configuration|: not found\b|executable file not found",
-    re.IGNORECASE,
 )
 _SHELL = lazy_regex(
     r"^(?:/\S*/)?(?:ba|z|da|k)?sh: (?:(?:line )?\d+: )?|^\(eval\):\d+: |^/\S*/(?=python[\d.]*: )"
 )
 """What shells and interpreters write before an error: where it stands in a script of the moment."""
 MAX_ESSENCE = 160
-_STOPPED = lazy_regex(
-    r"Sibling tool call errored|Request interrupted by user|user doesn't want to|was rejected|\[Request interrupted"
-)
 
 
 def stopped_from_outside(error: str) -> bool:
     """Whether the call did not fail but was stopped: by the user, or with another call."""
-    return bool(_STOPPED.search(error))
+    return bool(_ERRORS.stopped.search(error))
 
 
 def is_red_test(error: str) -> bool:
     """Whether a test simply does not hold yet: no failure of the surroundings."""
-    return bool(RED_TEST.search(error)) and not ENVIRONMENT.search(key_error_line(error))
+    return bool(_ERRORS.red_test.search(error)) and not _ERRORS.environment.search(key_error_line(error))
 
 
 def is_misuse(error: str) -> bool:
     """Whether the command was written wrongly."""
-    return bool(USAGE.search(error))
+    return bool(_ERRORS.usage.search(error))
 
 
 def is_environment(error: str) -> bool:
     """Whether something around the command is missing or out of reach."""
-    return bool(ENVIRONMENT.search(error))
+    return bool(_ERRORS.environment.search(error))
 
 
 def key_error_line(error: str) -> str:
     """The most telling line of an error, at most 160 characters."""
     lines = [line.strip() for line in error.splitlines() if not _NOISE.match(line)]
-    telling = [line for line in lines if _TELLING.search(line)]
+    telling = [line for line in lines if _ERRORS.telling.search(line)]
     chosen = (telling or lines or [""])[0]
     return chosen if len(chosen) <= 160 else chosen[:157].rsplit(" ", 1)[0] + "..."
 
@@ -125,13 +85,15 @@ def error_line(error: str) -> str:
     """
     for raw in strip_terminal_codes(error).splitlines():
         line = _SHELL.sub("", " ".join(raw.split()))
-        shape = _SHAPE.search(line)
-        if shape is None and not (ENVIRONMENT.search(line) or USAGE.search(line) or _MISSES.search(line)):
+        shape = _ERRORS.shape.search(line)
+        if shape is None and not (
+            _ERRORS.environment.search(line) or _ERRORS.usage.search(line) or _ERRORS.misses.search(line)
+        ):
             continue
         head = (shape["name"] or shape["place"] or shape["mark"]) if shape else ""
         message = (shape["said"] or shape["at"] or shape["told"] or "") if shape else line
         message = re.split(r"(?<=[\w'\"`)\]])[.!?;]+(?:\s|$)", message, maxsplit=1)[0].strip()
-        if _ORDER.search(message) or _ORDER.search(head):
+        if _ERRORS.order.search(message) or _ERRORS.order.search(head):
             if shape and shape["name"]:
                 return shape["name"]
             continue
@@ -148,11 +110,6 @@ Difference = Literal["program", "variable", "folder", "step", "option", "word"]
 _MAX_SHOWN = 160
 _LIKE = 0.6
 """Least likeness (`difflib` ratio) of two words of which one may be the other mistyped."""
-_OTHER_FOLDER = lazy_regex(
-    r"no such file|not found|cannot find|can't (?:find|open)|could not (?:find|read|open)|couldn't find|missing|no rule to make target"
-    r"|no (?:makefile|configuration|package\.json|targets)|ENOENT|not a \w+ (?:project|workspace|repository)|does not (?:exist|contain)|outside",
-    re.IGNORECASE,
-)
 _TOKEN = lazy_regex(r"&&|\|\||[;&|]|(?:\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\s;&|])+")
 _REDIRECTION = lazy_regex(r"\s*(?:\d?>&\d|&>>?\s*\S+|\d?>>?\s*[^\s&|;]+|(?<!<)<(?!<)\s*[^\s&|;(]+)")
 _ASSIGNMENT = lazy_regex(r"^(?P<name>[A-Za-z_]\w*)=(?P<value>.*)$", re.DOTALL)
@@ -245,7 +202,7 @@ def _elsewhere(wrong: _Call, right: _Call, error: str, ran: str) -> Correction |
             difference="step", wrong=wrong.text, right=f"{right.step} && {right.text}", cause="", whole=ran
         )
     outside = right.folder.startswith(("/", "~", "$"))
-    if right.folder and right.folder != wrong.folder and not outside and _OTHER_FOLDER.search(error):
+    if right.folder and right.folder != wrong.folder and not outside and _ERRORS.other_folder.search(error):
         return Correction(
             difference="folder",
             wrong=wrong.text,
@@ -302,7 +259,7 @@ def _other_words(wrong: _Call, right: _Call, error: str, ran: str) -> Correction
     options = [word for word in added if word.startswith("-") and word.split("=")[0] not in _CHOOSES]
     if not options or not _same_work(wrong, right):
         return None
-    around = is_misuse(error) or is_environment(error) or _OTHER_FOLDER.search(error)
+    around = is_misuse(error) or is_environment(error) or _ERRORS.other_folder.search(error)
     if not around and not _names(error, options[0]):
         return None
     first = added.index(options[0])
@@ -425,32 +382,9 @@ _LOOKING = (
 _NOT_WORTH = frozenset(_LOOKING.split("|"))
 _READERS = frozenset({"sed", "awk", "cat", "git show", "git diff", "git log"})
 """Programs that only look, whose misuse is worth knowing all the same."""
-_STEP = lazy_regex(
-    r"(?<![\w-])(?:(?P<prepares>install|add|up|start|init|migrate|generate|mkdir|touch|chmod|login|sync|restore|pull|codegen|reset"
-    r"|download|fetch|export|source|setup|tidy|update|prune|clean)|(?P<builds>build|compile)|(?P<tells>test|lint|check|help))(?=[\s:]|$)"
-    r"|(?P<asks>--help|--version)(?=\s|$)"
-)
-"""What a simple command does, by its first word that says so."""
 _EDITS = frozenset({"edit", "write"})
-_CAUSE = lazy_regex(
-    r"\b(?:because|the (?:issue|problem|cause|reason|error) (?:is|was)|caused by|due to|needs? to|requires?|missing"
-    r"|expects?|should be|isn'?t|wasn'?t|doesn'?t|must)\b",
-    re.IGNORECASE,
-)
-_INTENTION = lazy_regex(
-    r"^(?:(?:ok(?:ay)?|so|now|then|first|right)\b[,.]?\s+)*(?:i(?:'ll| will| need| should| must| have to|'m going)|let(?:'s| me)|we need to|this should)\b",
-    re.IGNORECASE,
-)
-"""How a sentence begins that says what the agent does next, and no cause."""
-_MISSING = lazy_regex(
-    r"not found|no such|(?:cannot|can't|could not) find (?:the )?(?:module|package|file|library)|missing|does not exist|not built|cannot open",
-    re.IGNORECASE,
-)
 _ONCE = lazy_regex(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b")
 """A name that no later call has: a commit, a digest."""
-_LOOKS_UP = lazy_regex(
-    r"\b(?:brew|apt|apt-get|npm|pnpm|yarn|pip|uv|cargo|gem|dnf|pacman)\s+(?:pip\s+)?(?:info|search|show|list|ls|view|index)\b"
-)
 _CHANGES_FOLDER = lazy_regex(r"^cd\s+[^\s;&|]+$")
 
 
@@ -575,7 +509,11 @@ def _says_why(sentence: str, failure: Failure, paths: Sequence[str]) -> bool:
 
     In a later session, which may be about anything, it takes two words, and the file does not count.
     """
-    if not (_CAUSE.search(sentence) and not _INTENTION.search(sentence) and 4 <= len(sentence.split()) <= 30):
+    if not (
+        _ERRORS.cause.search(sentence)
+        and not _ERRORS.intention.search(sentence)
+        and 4 <= len(sentence.split()) <= 30
+    ):
         return False
     concerned = f"{failure.command} {error_line(failure.error) or failure.error}"
     if not failure.elsewhere:
@@ -611,7 +549,7 @@ def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> 
 
 
 def _looks_up(command: str) -> bool:
-    return bool(_LOOKS_UP.search(command)) or main_command(command) in ("which", "type", "whereis")
+    return bool(_ERRORS.looks_up.search(command)) or main_command(command) in ("which", "type", "whereis")
 
 
 def _step(command: str) -> str:
@@ -624,8 +562,8 @@ def _prepares(command: str, failure: Failure) -> bool:
         return is_environment(failure.error) or is_misuse(failure.error)
     if len(command) > 160 or "\n" in command:
         return False
-    does = {match.lastgroup for step in _parts(command) if (match := _STEP.search(step))}
-    return "prepares" in does or ("builds" in does and bool(_MISSING.search(failure.error)))
+    does = {match.lastgroup for step in _parts(command) if (match := _ERRORS.step.search(step))}
+    return "prepares" in does or ("builds" in does and bool(_ERRORS.missing.search(failure.error)))
 
 
 def _proves(failure: Failure) -> bool:

@@ -40,8 +40,10 @@ from tacit.safety.danger import danger_from_others, danger_of
 from tacit.safety.redact import TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words
 from tacit.safety.trust import may_store_as
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import wording
 from tacit.text.terminal_codes import strip_terminal_codes
+
+_RULES = wording("rules")
 
 MOST_RELATED = 3
 LEAST_SHARED = 0.5
@@ -167,11 +169,6 @@ def importance_of(draft: Draft, kind: Kind, judge: Judge) -> float:
     return round(min(1.0, value), 4)
 
 
-_THIS_BRANCH = lazy_regex(
-    r"\b(?:on|in|for|within) (?:this|the (?:current|present)) (?:git |feature )?branch\b|\b(?:auf|in|für) (?:diesem|diesen) (?:branch|zweig)\b"
-    r"|\b(?:sur|dans|pour) cette branche\b|\ben esta rama\b|\b(?:in|su) questo (?:branch|ramo)\b|\b(?:neste|nesse) (?:branch|ramo)\b",
-    re.IGNORECASE,
-)
 MAX_CHARS = 2000
 """A statement of more characters is a document, not a memory."""
 _MAX_SPAN = 600
@@ -273,7 +270,7 @@ def names_branch(content: str, name: str) -> bool:
     It says "on this branch", "on feat/queue we ..." or "on the queue branch". A name that is one plain word counts only beside the
     word "branch": "we charge a fee on payments" does not speak of the branch `payments`.
     """
-    if _THIS_BRANCH.search(content):
+    if _RULES.this_branch.search(content):
         return True
     quoted = rf"[`'\"]?{re.escape(name)}[`'\"]?(?![\w/-]|\.\w)"
     beside = rf"\b(?:branch|zweig|branche|rama|ramo) {quoted}|(?<![\w/.-])[`'\"]?{quoted} (?:git |feature )?branch\b"

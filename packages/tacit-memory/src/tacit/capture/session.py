@@ -9,7 +9,6 @@ The assistant's words become nothing. Never reads files, never calls a model.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -33,18 +32,9 @@ from tacit.reading.trigger import make_trigger
 from tacit.safety.redacted_words import find_redacted_words
 from tacit.session.projects import relative_path
 from tacit.state.captured import Checkpoint, Failure, Pending, SessionWork
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import wording
 
-_LEAD = lazy_regex(
-    r"^(?:(?:ok(?:ay)?|so|and|also|but|well|please|yes|yeah|yep|no|then|actually|alright|great|thanks|now)\b[\s,.:;!-]*)+",
-    re.IGNORECASE,
-)
-_OPEN = lazy_regex(
-    r"^(?:todo\s*:?\s+|next(?: steps?)?\s*:\s*|(?:the )?next step is (?:to )?|still open\s*:\s*|remaining\s*:\s*|(?:the )?next (?:time|session)[,:]?\s+|(?:next,?\s+)?we still (?:need|have) to\s+"
-    r"|later,? we(?:'ll| will| should| need to| have to)\s+|remind me (?:later )?to\s+"
-    r"|later,? (?:let'?s)\s+|next,? we(?:'ll| will| do| should| need to| have to| must| go on with)?\s+)(?P<rest>(?!that\b).+)$",
-    re.IGNORECASE | re.DOTALL,
-)
+_TASK_WORDS = wording("tasks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +67,7 @@ def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
     for turn in turns:
         if turn.role == "user" and not pasted_document(turn.text):
             for sentence in spoken_sentences(turn.text):
-                match = _OPEN.match(_LEAD.sub("", sentence.text, count=1))
+                match = _TASK_WORDS.open.match(_TASK_WORDS.lead.sub("", sentence.text, count=1))
                 if (
                     match
                     and sentence.own

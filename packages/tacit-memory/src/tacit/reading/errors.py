@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 
 from tacit.reading.commands import main_command
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.stop_words import ERROR_STOP_WORDS
 from tacit.text.terminal_codes import strip_terminal_codes
 from tacit.text.tokens import ERROR_WORD
+
+_ERRORS = wording("errors")
 
 MAX_CHARS = 200
 _HEAD = 6_000
@@ -24,21 +26,6 @@ _CLASS = lazy_regex(
 _CODE = lazy_regex(
     r"(?<![\w-])(?:TS\d{4}|E\d{4}|CS\d{4}|C\d{4}|[EFWBSDNRUPLTCI]{1,3}\d{3,4}|SC\d{4}|ERR_[A-Z_]+|E[A-Z]{4,14}|SQLITE_[A-Z]+|ORA-\d+|P\d{4}"
     r"|SIG[A-Z]{3,6}|[45]\d\d (?=[A-Z]))(?![\w-])"
-)
-_EXIT = lazy_regex(
-    r"(?:exit(?:ed)?(?: with)?(?: (?:code|status))?|returned|status code|exit status)[ :=]*(-?\d{1,3})\b",
-    re.IGNORECASE,
-)
-_IMPORTANT = lazy_regex(
-    r"\b(?:error|errors|exception|fatal|failed|failure|fail|panic|panicked|cannot|can't|could not|couldn't|unable|undefined|not found|no such|denied|refused"
-    r"|invalid|unexpected|unknown|missing|unresolved|timed? ?out|conflict|rejected|unsupported|unrecognized|aborted|segmentation|traceback|assert\w*"
-    r"|expected|mismatch|not (?:a|an|installed|defined|allowed|supported|exist)|already|must|forbidden|unauthori[sz]ed|overflow|deadlock|locked)\b",
-    re.IGNORECASE,
-)
-_NOISE_LINE = lazy_regex(
-    r"^\s*(?:at .+\(.*\)|at \S+:\d+|File \".*\", line|Traceback|\.\.\. \d+ more|\^+\s*$|~+\s*$|-{3,}|={3,}|\d+ \||npm (?:err|error)! (?:a complete log|code|errno|path|syscall)"
-    r"|note: run with|goroutine \d+|stack backtrace|node:internal|caused by:?\s*$|info\b|debug\b)",
-    re.IGNORECASE,
 )
 _QUOTED = lazy_regex(
     r"\"[^\"\n]{1,200}\"|(?<!\w)'[^'\n]{1,200}'(?!\w)|`[^`\n]{1,200}`|“[^”\n]{1,200}”|‘[^’\n]{1,200}’"
@@ -56,11 +43,6 @@ _HEX = lazy_regex(
     re.IGNORECASE,
 )
 _NUMBER = lazy_regex(r"\b\d[\d.,_]*(?:ms|s|m|h|kb|mb|gb|b|%|px)?\b|(?<=[a-z_-])\d+\b", re.IGNORECASE)
-ERROR_TEXT = lazy_regex(
-    r"Traceback \(most recent call last\)|^\s+at .+\(.+:\d+(?::\d+)?\)|^\s*File \".+\", line \d+|(?:^|\s)[\w.]*(?:Error|Exception)(?:\s*\[\w+\])?:\s|panic: |fatal: |error(?:\[E\d+\]|\s+TS\d+)?: |npm (?:ERR|error)!"
-    r"|FAILED |AssertionError|segmentation fault|exit(?:ed with)? (?:code|status) [1-9]|✗|ENOENT|ECONNREFUSED|undefined is not|cannot find module|no such file or directory|command not found|permission denied",
-    re.IGNORECASE | re.MULTILINE,
-)
 
 
 _SIGNS = (
@@ -68,7 +50,7 @@ _SIGNS = (
     "segmentation fault", "✗", "enoent", "econnrefused", "undefined is not", "cannot find module", "no such file or directory",
     "command not found", "permission denied",
 )  # fmt: skip
-"""Parts of ERROR_TEXT that are plain words."""
+"""Parts of _ERRORS.error_text that are plain words."""
 _SHAPES = (
     ("at ", lazy_regex(r"^\s+at .+\(.+:\d+(?::\d+)?\)", re.MULTILINE)),
     ('file "', lazy_regex(r"^\s*file \".+\", line \d+", re.MULTILINE)),
@@ -82,15 +64,15 @@ _OTHER_CASES = ("\u0130", "\u0131", "\u017f", "\u212a")
 
 
 def looks_like_error(text: str) -> bool:
-    """Whether `text` holds what a failing program prints: `ERROR_TEXT`, found by plain words first."""
+    """Whether `text` holds what a failing program prints: `_ERRORS.error_text`, found by plain words first."""
     if not text.isascii() and any(map(text.__contains__, _OTHER_CASES)):
-        return ERROR_TEXT.search(text) is not None
+        return _ERRORS.error_text.search(text) is not None
     lower = text.lower()
     if any(map(lower.__contains__, _SIGNS)):
         return True
     if not any(word in lower and shape.search(lower) for word, shape in _SHAPES):
         return False
-    return ERROR_TEXT.search(text) is not None
+    return _ERRORS.error_text.search(text) is not None
 
 
 def error_signature(error_text: str, *, command: str = "") -> str:
@@ -123,21 +105,21 @@ def _marks(text: str) -> list[str]:
         marks.setdefault(name.rsplit(".", 1)[-1].lower())
     for code in _CODE.findall(text)[:2]:
         marks.setdefault(code.strip().lower())
-    exits = _EXIT.findall(text)
+    exits = _ERRORS.exit.findall(text)
     if exits and exits[-1] not in ("0", "1"):
         marks.setdefault(f"exit {exits[-1]}")
     return list(marks)
 
 
 def _essential_words(text: str, *, skip: set[str]) -> list[str]:
-    lines = [line for line in text.splitlines() if line.strip() and not _NOISE_LINE.match(line)]
+    lines = [line for line in text.splitlines() if line.strip() and not _ERRORS.noise_line.match(line)]
     classed = [line for line in lines if _CLASS.search(line)]
-    important = [line for line in lines if _IMPORTANT.search(line)]
+    important = [line for line in lines if _ERRORS.important.search(line)]
     chosen = classed[-1:] or important[:2] or lines[-1:]
     words: dict[str, None] = {}
     for line in chosen:
         plain = line[:600]
-        for pattern in (_URL, _QUOTED, _STAMP, _PATH, _CLASS, _CODE, _HEX, _EXIT, _NUMBER):
+        for pattern in (_URL, _QUOTED, _STAMP, _PATH, _CLASS, _CODE, _HEX, _ERRORS.exit, _NUMBER):
             plain = pattern.sub(" ", plain)
         for word in ERROR_WORD.findall(plain.lower()):
             if word not in ERROR_STOP_WORDS and word not in skip and len(word) > 1:

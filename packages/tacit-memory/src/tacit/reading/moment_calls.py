@@ -22,7 +22,9 @@ from tacit.reading.commands import PROGRAMS, simple_commands
 from tacit.reading.moment import Command, Moment, Target, act_ordered, acts_ahead, acts_done, acts_of_tool
 from tacit.reading.moment_places import key_of, parts_of, touches
 from tacit.reading.moments import read_moments
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
+
+_PHRASES = wording("moments")
 
 Fit = Literal["now", "next", "no"]
 """The call is the moment, it mostly comes right before it, or neither."""
@@ -95,19 +97,9 @@ _READERS = frozenset(
 )
 _HOST = lazy_regex(r"(?<![\w.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])|(?<=://)[\w.-]+", re.IGNORECASE)
 _SWITCHES = frozenset({"checkout", "switch"})
-_ORDER_BREAK = lazy_regex(
-    r"(?:^|[.,;:!?]\s+|\n\s*|\b(?:and|then|now|please|go ahead and|can you|could you|you can|you may|let's|i want you to)\s+)(?=\w)",
-    re.IGNORECASE,
-)
-_PROPOSAL = lazy_regex(
-    r"\b(?:(?:shall|should|can|may|could|will) (?:i|we)|(?:do you |would you )?(?:want|like) me to|ready to|i(?:'ll| will| can| could))"
-    r"(?: now| also| then)?\s+",
-    re.IGNORECASE,
-)
 _BRANCHES = frozenset({"main", "master", "develop", "trunk"})
 _PRECEDED = frozenset({"push"})
 """Acts whose step before is known, whatever command carries them out."""
-_REFUSAL = lazy_regex(r"\b(?:don't|do not|never|not|without|before|after|when|if)\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -427,29 +419,18 @@ def _switched(facts: CallFacts) -> bool:
 def acts_asked(prompt: str) -> frozenset[str]:
     """The acts that a prompt orders: those at the beginning of one of its clauses (`looks good, commit it`)."""
     acts: set[str] = set()
-    for match in _ORDER_BREAK.finditer(prompt[:1_000]):
-        if not _REFUSAL.search(prompt[: match.end()]) and (act := act_ordered(prompt[match.end() :])):
+    for match in _PHRASES.order_break.finditer(prompt[:1_000]):
+        if not _PHRASES.refusal.search(prompt[: match.end()]) and (act := act_ordered(prompt[match.end() :])):
             acts.add(act)
     return frozenset(acts)
 
 
 def acts_proposed(message: str) -> frozenset[str]:
     """The acts that the end of an agent's message offers to do (`Shall I commit and push?`)."""
-    return acts_asked(_PROPOSAL.sub("\n", message[-600:]))
+    return acts_asked(_PHRASES.proposal.sub("\n", message[-600:]))
 
 
 _CUT = 4_000
-_FAILS = (
-    r"(?:fail\w*|reject\w*|refus\w*|breaks?|broke|crash\w*|hangs?|hung|abort\w*|errors|errored|exits|exited|stops|stopped|dies|died"
-    r"|time[sd]? out|cannot|can't|does(?: not|n't)|did(?: not|n't)|not found|denied|throws|threw|raises|raised)\b"
-)
-_REMEDY = r"\b(?:fix|repair|solv|resolv|clear|avoid|prevent|help|work|remov)\w*|[.!?]\s|\n"
-_SPAN = lazy_regex(
-    rf"\W{{0,3}}(?:(?:Running|Calling) )?`([^`\n]{{2,200}})`(?:(?!{_REMEDY}).){{0,120}}?\b{_FAILS}",
-    re.IGNORECASE,
-)
-"""What opens with a remedy (`make clean` repairs a failed build) names no command that fails."""
-_PLAIN = lazy_regex(rf"\W{{0,3}}([a-z][\w.-]*(?: [^\s`'\",;:]+){{1,8}}?) {_FAILS}")
 _QUOTED = lazy_regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 _PROGRAM = lazy_regex(r"[A-Z_]+=\S*|[a-z./~][\w./~+-]*")
 _MARK = re.compile("\ue002(\\d+)\ue003")
@@ -466,9 +447,9 @@ _FOLDER = "-C"
 @lru_cache(maxsize=4096)
 def failing_commands(statement: str) -> tuple[Command, ...]:
     """The commands that `statement`, a known failure, opens with and says to fail; none where it opens otherwise."""
-    if (span := _SPAN.match(statement)) is not None:
+    if (span := _PHRASES.span.match(statement)) is not None:
         return exact_commands(span[1]) if _is_command(span[1]) else ()
-    plain = _PLAIN.match(statement)
+    plain = _PHRASES.plain.match(statement)
     return exact_commands(plain[1]) if plain and plain[1].split()[0] in PROGRAMS else ()
 
 

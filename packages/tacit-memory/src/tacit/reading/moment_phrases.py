@@ -18,7 +18,9 @@ from tacit.reading.commands import PROGRAMS, simple_commands
 from tacit.reading.moment import RUNNERS, Command, Target, acts_said
 from tacit.reading.moment_places import FOLDER, kinds_said, path_pattern
 from tacit.reading.terms import find_paths
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
+
+_PHRASES = wording("moments")
 
 _KNOWN_TEXT = """
 alembic: upgrade downgrade revision current history stamp merge
@@ -242,40 +244,7 @@ _PLACE = lazy_regex(
     rf"|(?<![\w/.@-])(?<!mix )(?:[\w*-]+\.)+(?:[a-z][a-z0-9]{{0,5}}|{_LONG})(?![\w/(])|~/[\w./*-]+|(?<![\w/])(?:{_WELL_KNOWN})(?![\w/])"
 )
 _MARK = re.compile("\ue000(\\d+)\ue001")
-_RUNS = lazy_regex(
-    r"\b(?:run|runs|running|start|starts|starting|execut\w+|invok\w+|call|calls|calling|launch\w*|us(?:e|es|ing)|sourc\w+)\b",
-    re.IGNORECASE,
-)
-_REMOVES = lazy_regex(r"\b(?:delet\w+|remov\w+|eras\w+|wip\w+|prun\w+|purg\w+|trash\w*)\b", re.IGNORECASE)
-_EDITS = lazy_regex(
-    r"\b(?:edit\w*|chang\w+|touch\w*|modif\w+|writ\w+|wrote|add\w*|creat\w+|updat\w+|renam\w+|hard-?cod\w*|introduc\w+|alter\w*|new|generat\w+|work\w*|mov\w+|put\w*"
-    r"|stor\w+|import\w*|bump\w*|tweak\w*|patch\w*|fix\w*|refactor\w*|rework\w*|reformat\w*|extend\w*|hand-edit\w*|sav\w+|overwrit\w+|adjust\w*|goes up|mess\w* with|fiddl\w+"
-    r"|replac\w+|revis\w+|regenerat\w+|insert\w*|append\w*|plac\w+|commit\w*)\b",
-    re.IGNORECASE,
-)
-_READS = lazy_regex(
-    r"\b(?:open\w*|read\w*(?!-)|look\w*|cat|print\w*|view\w*|inspect\w*|peek\w*|see(?:ing)?|show\w*|dump\w*|display\w*|load\w*|access\w*|quot\w+|paste|log)\b",
-    re.IGNORECASE,
-)
-_CREATES = lazy_regex(
-    r"\b(?:new|creat\w+|generat\w+)\s+(?:an? |the |new )*(?:[\w.+#-]+ ){0,2}?(?:files?|modules?|components?|pages?|scripts?|classes|class|packages?|documents?|posts?|stor(?:y|ies)|tests?|specs?|crates?|views?|services?|hooks?|jobs?|decisions?|ADRs?)\b",
-    re.IGNORECASE,
-)
 _VERSION = lazy_regex(r"\bversion\b[^,;]*?\b(?:in|of)\s+(?:the )?\ue000", re.IGNORECASE)
-_SECRET = re.compile(
-    r"(?:^|/)\.env|secrets?\b|credential|\.pem|\.key|id_rsa|\.aws|\.ssh|\.kube|vault|private", re.IGNORECASE
-)
-_BRANCH = lazy_regex(
-    r"\b(?:to|into|onto|on|against|at|from|in|the|an?)\s+(?:the\s+)?(?:origin/)?(main|master|develop|trunk|production|prod|staging|\ue000\d+\ue001)(?!\w)",
-    re.IGNORECASE,
-)
-_ENVIRONMENT = lazy_regex(r"(?<![\w-])(production|prod|staging|live)(?![\w-])", re.IGNORECASE)
-_SCOPE_SORTS = r"(?:namespaces?|clusters?|environments?|env|workspaces?|accounts?|buckets?|regions?|projects?|organi[sz]ation|profiles?|schemas?|contexts?|hosts?|servers?|stacks?|tenants?|databases?|db|inventory|remotes?)"
-_SCOPE = lazy_regex(
-    rf"\b(?:in|on|onto|against|to|into|from|for|of|with)\s+(?:the\s+|our\s+)?([\w-]+|\ue000\d+\ue001)\s+{_SCOPE_SORTS}(?!\w)"
-    rf"|\b{_SCOPE_SORTS}\s+(\ue000\d+\ue001|(?:prod|live|stag|pay|bill|main)[\w-]*)",
-    re.IGNORECASE,
-)
 _NO_SCOPE = frozenset(
     [
         "this",
@@ -327,39 +296,9 @@ _FILE_ACTS = frozenset({"commit", "format"})
 _FILE_COMMANDS = frozenset(
     {("git", "add"), ("git", "commit"), ("git", "rm"), ("git", "mv"), ("git", "checkout"), ("git", "restore")}
 )
-_BRANCH_WORD = re.compile(r"(?:main|master|develop|trunk|production|prod|staging|[\w-]+/\*?)$", re.IGNORECASE)
-_RUNNER_WORD = lazy_regex(
-    r"(?<![\w-])(go|python|rust|java|typescript|javascript|ruby|php|kotlin|swift|elixir|flutter|dart|dotnet|c#|playwright|cypress|pytest|jest|vitest|mocha|rspec|phpunit|tox|nox|cargo|gradle"
-    r"|integration|e2e|end-to-end|smoke|browser|ui|acceptance|load|snapshot|contract|unit)(?=[ -])",
-    re.IGNORECASE,
-)
 _END_TO_END = "e2e|end-to-end|playwright|cypress"
-_CALLS = lazy_regex(
-    r"(?:^|\b(?:with|via|use|uses|using|runs?|running|call|calling|starts?|starting|want|not|than|of|through|invoke|execute|never|or|and|over|each|every|any|plain|bare|raw|whatever|the|no|system|for)(?: the)?|[(,:])\s*$",
-    re.IGNORECASE,
-)
-"""What stands before the bare name of a program that is to be run; elsewhere it may be an adjective (`an npm package`)."""
-_ADJECTIVE = lazy_regex(
-    r"\s+(?:packages?|scripts?|files?|modules?|images?|containers?|repos?|registry|workspaces?|tests?|specs?|code|versions?|config\w*|projects?|tasks?|jobs?|daemon|cache|plugins?|errors?|output|lines?|replica|database|list|through|to|with|on|over|by|wide|away|up|down|out|sure|in|is|into|the|a|an)\b(?! (?:than|is|are))",
-    re.IGNORECASE,
-)
 _OPTION = lazy_regex(r"(?<![\w-])(--?[A-Za-z][\w-]*)(?:[= ](?=[\"'\ue000<]|\w+=)|=[\w./:,-]+)?")
-_TOOL = lazy_regex(
-    r"(?<!\w)(?:(WebSearch|WebFetch|TodoWrite|NotebookEdit|MultiEdit)|(?:the |your )?(Read|Edit|Write|Grep|Glob|Bash|Task|WebSearch|WebFetch)(?= (?:tool|calls?|queries|query)))(?!\w)"
-)
-_PRONOUN = lazy_regex(
-    r"\b(?:it|them|one|there|(?:these|those|that|this|such a|the) (?:files?|folder|directory|ones?|code|lines?))\b(?! (?:is|takes))",
-    re.IGNORECASE,
-)
-_TOPIC = lazy_regex(
-    r"\b(?:hand|give|delegate|leave|send|pass|assign)\w*\s+(.+?)\s+to\s+(?:an? |any |the )?sub-?agents?|sub-?agents?\s+(?:for|to)\s+(.+)",
-    re.IGNORECASE,
-)
 _TOPIC_WORD = re.compile(r"[a-z]{5,}")
-_LOOSE_WORD = re.compile(
-    r"(?:and|or|he|she|yes|on|input|read|w|n|i|add|try|his|a|up|b|client|key|true|either|both|tcp|ui|pass|start)/",
-    re.IGNORECASE,
-)
 
 
 class Phrases:
@@ -386,15 +325,15 @@ class Phrases:
         program = text[start:stop]
         after = text[stop:]
         if is_word(program):
-            before = _CALLS.search(text[max(0, start - 24) : start])
+            before = _PHRASES.calls.search(text[max(0, start - 24) : start])
             listed = re.search(
                 r"\b(?:use|using|than|instead of|in place of|with|via|over|plain|run|running|not|never)\s*$",
                 text[:start],
             )
             return bool(before and listed) and not re.match(r"\s+(?:the|a|an|sure|it|to|through)\b", after)
-        if _CALLS.search(text[max(0, start - 24) : start]) is None:
+        if _PHRASES.calls.search(text[max(0, start - 24) : start]) is None:
             return False
-        return _ADJECTIVE.match(after) is None or bool(
+        return _PHRASES.adjective.match(after) is None or bool(
             re.match(r"\s+(?:is|to|in|into|on|with|through|over)\b", after)
         )
 
@@ -411,12 +350,12 @@ class Phrases:
             not target.empty
             and not target.acts
             and not takes_files
-            and not (target.paths and _PRONOUN.search(phrase))
+            and not (target.paths and _PHRASES.pronoun.search(phrase))
         ):
             return target
-        if _PRONOUN.search(phrase) is None or (antecedent := self._antecedent(phrase)) is None:
+        if _PHRASES.pronoun.search(phrase) is None or (antecedent := self._antecedent(phrase)) is None:
             return target
-        resolved = self._own_target(f"{_PRONOUN.sub(antecedent, phrase, count=1)}", changes=changes)
+        resolved = self._own_target(f"{_PHRASES.pronoun.sub(antecedent, phrase, count=1)}", changes=changes)
         return (
             resolved
             if not resolved.empty and (target.empty or resolved.commands == target.commands)
@@ -460,7 +399,7 @@ class Phrases:
         for start, _stop, command, _certain in commands_in(begin):
             if start == 0:
                 return Target(commands=simple_commands(command))
-        tool = _TOOL.match(begin)
+        tool = _PHRASES.tool.match(begin)
         if tool is None:
             return Target()
         before = self._antecedent(phrase)
@@ -472,9 +411,9 @@ class Phrases:
         acts = acts_said(phrase)
         first = acts[0][2] if acts else ""
         hosts = tuple(text for sort, text in marks if sort == "host")
-        removes = bool(_REMOVES.search(phrase))
+        removes = bool(_PHRASES.removes.search(phrase))
         commands = self._commands(phrase, marks)
-        tools = tuple((name or spoken_name).lower() for name, spoken_name in _TOOL.findall(phrase))
+        tools = tuple((name or spoken_name).lower() for name, spoken_name in _PHRASES.tool.findall(phrase))
         if tools and not commands:
             return Target(
                 tools=tools, paths=self._paths(phrase, marks, acts=False), topics=self._topics(phrase)
@@ -490,16 +429,16 @@ class Phrases:
                 acts=(first,) if first and alone and first not in ("download", "remote_shell") else (), words=words, paths=paths, hosts=hosts,
             )  # fmt: skip
         words = self._words(phrase, first)
-        edits = changes or bool(_EDITS.search(phrase)) or removes
-        reads = bool(_READS.search(phrase))
+        edits = changes or bool(_PHRASES.edits.search(phrase)) or removes
+        reads = bool(_PHRASES.reads.search(phrase))
         named_paths = self._paths(phrase, marks, acts=bool(first))
         paths = named_paths if edits or reads else ()
         if paths and not (first and acts[0][0] < phrase.find("\ue000")):
-            secret = changes and any(_SECRET.search(path) for path in paths)
+            secret = changes and any(_PHRASES.secret.search(path) for path in paths)
             folders = all(path.endswith("/") or "*" in path for path in paths)
             return Target(
                 paths=paths, removes=removes, reads=secret or (reads and not (edits and not changes)),
-                creates=folders and not removes and bool(_CREATES.search(phrase)), topics=("version",) if _VERSION.search(phrase) else (),
+                creates=folders and not removes and bool(_PHRASES.creates.search(phrase)), topics=("version",) if _VERSION.search(phrase) else (),
             )  # fmt: skip
         if first:
             options = _OPTION.findall(phrase)
@@ -516,14 +455,14 @@ class Phrases:
                 paths=kinds,
                 removes=removes,
                 reads=reads and not edits,
-                creates=not removes and bool(_CREATES.search(phrase)),
+                creates=not removes and bool(_PHRASES.creates.search(phrase)),
             )
         return Target(paths=paths, hosts=hosts)
 
     def _antecedent(self, phrase: str) -> str | None:
         """The mark, or the words, that a pronoun of `phrase` stands for: the first anchor of the nearest sentence before it."""
         at = self.masked.find(phrase)
-        pronoun = _PRONOUN.search(phrase)
+        pronoun = _PHRASES.pronoun.search(phrase)
         before = self.masked[: at + (pronoun.start() if pronoun else 0)] if at >= 0 else ""
         for sentence in reversed(re.split(r"(?<=[.!?;])\s+|\n+", before)):
             for mark in _MARK.finditer(sentence):
@@ -540,7 +479,7 @@ class Phrases:
             if sort == "code" and not _is_place(text)
             for command in _as_commands(text)
         ]
-        if not commands and _RUNS.search(phrase):
+        if not commands and _PHRASES.runs.search(phrase):
             commands = [
                 (text,)
                 for sort, text in marks
@@ -558,7 +497,7 @@ class Phrases:
             for sort, text in marks
             if sort == "path" or (sort == "code" and _is_place(text) and find_paths(text))
         ]
-        file_texts = [text for text in file_texts if not (acts and _BRANCH_WORD.match(text))]
+        file_texts = [text for text in file_texts if not (acts and _PHRASES.branch_word.match(text))]
         folders = [
             f"{first or second}/"
             for first, second in FOLDER.findall(phrase)
@@ -571,17 +510,19 @@ class Phrases:
         if commands or act in _ENVIRONMENT_ACTS:
             words += [
                 "prod" if word.lower() == "production" else word.lower()
-                for word in _ENVIRONMENT.findall(phrase)
+                for word in _PHRASES.environment.findall(phrase)
             ]
-            scopes = (self._plain(first or second).lower() for first, second in _SCOPE.findall(phrase))
+            scopes = (
+                self._plain(first or second).lower() for first, second in _PHRASES.scope.findall(phrase)
+            )
             words += ["prod" if word == "production" else word for word in scopes if word not in _NO_SCOPE]
         if act in _BRANCH_ACTS:
-            branches = (self._plain(word) for word in _BRANCH.findall(phrase))
-            words += [word.lower().rstrip("*") for word in branches if _BRANCH_WORD.match(word)]
+            branches = (self._plain(word) for word in _PHRASES.branch.findall(phrase))
+            words += [word.lower().rstrip("*") for word in branches if _PHRASES.branch_word.match(word)]
         return tuple(dict.fromkeys(words))
 
     def _topics(self, phrase: str) -> tuple[str, ...]:
-        match = _TOPIC.search(phrase)
+        match = _PHRASES.topic.search(phrase)
         return tuple(_TOPIC_WORD.findall((match[1] or match[2] or "").lower())) if match else ()
 
     def _plain(self, word: str) -> str:
@@ -591,7 +532,7 @@ class Phrases:
     def _runners(self, phrase: str, act: str) -> tuple[str, ...]:
         if act != "test":
             return ()
-        names = [str(name).lower() for name in _RUNNER_WORD.findall(phrase)]
+        names = [str(name).lower() for name in _PHRASES.runner_word.findall(phrase)]
         runners: list[str] = [
             _END_TO_END if name in ("e2e", "end-to-end", "browser", "ui") else RUNNERS.get(name, name)
             for name in names
@@ -610,7 +551,7 @@ class Phrases:
         plain = "/" not in text and not re.search(r"\.[a-z]|file$|^\.|^__|^[A-Z]+$", text)
         if (
             plain
-            or _LOOSE_WORD.match(text)
+            or _PHRASES.loose_word.match(text)
             or re.fullmatch(r"e\.g|i\.e|etc|vs", text)
             or ("," in text and "{" not in text)
         ):

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tacit.reading.terms import find_paths
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
+
+_PHRASES = wording("moments")
 
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"migrations?", ("migrations/", "migration/", "migrate/", "alembic/versions/")),
@@ -56,20 +58,6 @@ FOLDER = lazy_regex(
 
 _GLOB = lazy_regex(
     r"(?<![\w/*.])(?:(?=[\w@.+/-]*\*)(?:[\w@.+*-]+/)+[\w@.+*-]*[\w*]|\*\.[A-Za-z]\w{0,9}(?:\.\w{1,9})?)(?![\w*])"
-)
-_ORDERS = lazy_regex(
-    r"\b(?:never|don'?t|do not|must|always|should|avoid|forbidden|frozen|read-only|generated|careful|ask|instead"
-    r"|nie|niemals|immer|muss|müssen|jamais|toujours|doit|nunca|siempre|debe|mai|sempre|deve|sempre)\b",
-    re.IGNORECASE,
-)
-_REPORTS = lazy_regex(
-    r"\W*(?:we |i |has |have |was |were )*(?:[a-z]+ly )?(?:added|removed|fixed|changed|moved|renamed|refactored|implemented|updated|replaced|created|introduced|extracted"
-    r"|split|rewrote|wrote|built|made|migrated|deleted|resolved|converted|switched|tested|reviewed|merged)\b(?! (?:is|are|in)\b)",
-    re.IGNORECASE,
-)
-_EXAMPLE = lazy_regex(
-    r"\b(?:such as|for example|for instance|e\.g\.|like|see|wie|z\. ?B\.|zum Beispiel|par exemple|por ejemplo)[,:]? `?[^\s`]+`?",
-    re.IGNORECASE,
 )
 _EVERYWHERE = frozenset({
     "readme", "readme.md", "changelog", "changelog.md", "license", "package.json", "pyproject.toml", "cargo.toml", "go.mod", "makefile", "justfile", "dockerfile",
@@ -151,11 +139,11 @@ def named_places(statement: str) -> NamedPlaces:
     What tells of work that was done, and what is named as an example, names nothing. A file that every project has, and that is named without its folder, is named in passing. A folder counts only where the statement
     orders or warns: a statement that says what lies there is not for every change in it.
     """
-    if _REPORTS.match(statement):
+    if _PHRASES.reports.match(statement):
         return NamedPlaces()
-    plain = _EXAMPLE.sub(" ", statement)
+    plain = _PHRASES.places_example.sub(" ", statement)
     patterns = [path_pattern(path) for path in (*find_paths(plain), *_GLOB.findall(plain))]
-    orders = _ORDERS.search(statement) is not None
+    orders = _PHRASES.orders.search(statement) is not None
     return NamedPlaces(
         files=tuple(
             name

@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
+
+_REPLIES = wording("replies")
 
 # --- machine-made prompts
 
@@ -108,70 +110,7 @@ def without_added_files(text: str) -> str:
 
 # --- short replies
 
-_YES = (
-    r"y|yes|yup|yep|yeah|yea|ya|ye|yess+|aye|sure(?: thing)?|ok|okay|okey|k|kk|alright|all right|fine|correct|right|exactly|agreed?|absolutely|definitely|perfect|great|good|nice"
-    r"|cool|awesome|excellent|sounds? (?:good|great|right|fine|like a plan)|looks? (?:good|great|right|fine)|that'?s (?:fine|good|right|correct|great)|lgtm|ship it|appro?ved?|confirm(?:ed)?|indeed|please|pls|of course"
-    r"|ja|jo|klar|genau|gerne|passt|mach(?: das| es)?|bitte|oui|d'accord|si|sí|claro|vale|dale|sim|да|ок|давай|da|tak|hai|はい|お願いします|是|是的|好|好的|可以|行|继续|네|예|응|ano|igen|evet|kyllä|oke|oké"
-)
-_GO = (
-    r"go(?: ahead| for it| on| with (?:it|that|this))?|do (?:it|that|this|so|them|both|all(?: of (?:them|it|that|those))?|the (?:thing|same|first|second|last))|proceed|continue|carry on|keep going|make it so|let'?s (?:go|do (?:it|that|this|both|them))|let'?s proceed"
-    r"|next|start|begin|make it so|implement (?:it|that|this|them|all)|apply (?:it|that|this|them|all)|fix (?:it|that|this|them|all|both|those|these)|add (?:it|that|them)|run (?:it|that|them)|weiter|los|adelante|vas-?y|allez|продолжай|続けて|进行|all(?: of (?:them|the above))?|both|(?:i )?(?:accept|approve|agree)"
-)
-_PICK = lazy_regex(
-    r"^(?:(?:let'?s |please |pls |ok |okay |yes,? |i (?:like|prefer|want|choose|pick|vote(?: for)?)|go with|do|use|apply|take|pick|choose|implement|fix|address|start with|proceed with|try) ?)*"
-    r"(?:(?:the )?(?:option|choice|approach|number|no\.?|item|point|step|phase|plan|variant|alternative)s? ?)?"
-    r"[\"'(#]*(?:(?P<picks>\#?\d{1,2}(?:(?:\s*(?:,|and|&|\+|/|-|to|then)\s*)+\#?\d{1,2})*)|(?P<letters>[a-hA-H](?:(?:\s*(?:,|and|&|\+|/)\s*)+[a-hA-H])*))[\"').:]*(?![\w/-])"
-    r"(?:[.!,;:)\s]|$)",
-    re.IGNORECASE,
-)
-_ORDINAL = lazy_regex(
-    r"\b(?:the )?(first|second|third|fourth|last|former|latter)(?: one| option| approach| two)?\b",
-    re.IGNORECASE,
-)
 _ORDINALS = {"first": 1, "former": 1, "second": 2, "latter": 2, "third": 3, "fourth": 4, "last": -1}
-_ACCEPT = lazy_regex(
-    rf"^(?:(?:{_YES}|{_GO}|and|then|just|now|so|with|the|it|that|this|plan|thanks?|thank you|ty|man|dude|buddy|mate|👍|✅|💯)(?![\w'])[\s.,!;:)–—-]*)+$",
-    re.IGNORECASE,
-)
-_ACCEPT_LEAD = lazy_regex(rf"^(?:(?:{_YES}|{_GO})(?![\w'-])[\s.,!;:)–—-]*)+", re.IGNORECASE)
-_GOES_ON = lazy_regex(
-    rf"(?<!\w)(?:(?!all\b|both\b|i accept|i approve|i agree)(?:{_GO}|make it so))(?!\w)", re.IGNORECASE
-)
-_THANKS = lazy_regex(
-    r"^(?:(?:many |no )?(?:thanks?(?: you)?|thank you|thx|ty|tysm|cheers|danke|merci|gracias)(?: (?:so much|a lot|very much|again|man|dude|claude))?[\s.,!)]*)+$",
-    re.IGNORECASE,
-)
-_DIRECT = lazy_regex(
-    r"\b(?:(?:want|like|prefer) me to|shall i|should i|would you like|do you want|may i|can i\b|proceed\?)",
-    re.IGNORECASE,
-)
-_FIRM_YES = lazy_regex(
-    r"^(?:(?:y|yes|yup|yep|yeah|yea|yess+|aye|sure(?: thing)?|ok|okay|okey|alright|all right|absolutely|definitely|agreed|approved|lgtm|go ahead|sounds? good|ja|oui|sí|да|はい|是的|好的|네)(?![\w'-])[\s.,!;:)–—-]*)+",
-    re.IGNORECASE,
-)
-_REFUSE = lazy_regex(
-    r"^(?:no(?:pe|ne)?|nah|not (?:now|yet|really|needed|necessary|that|this)|don'?t do (?:it|that|this)|(?:don'?t|do not)(?=\s*(?:[.,!;]|$))|stop(?=\s*(?:[.,!;]|$))|wait(?=\s*(?:[.,!;]|$))|hold on|cancel(?: that| it)?(?=\s*(?:[.,!;]|$))|abort(?=\s*(?:[.,!;]|$))|never ?mind|nvm|leave it|skip(?: it| that)?|nein|non|нет|いいえ|不|不用|아니)(?![\w-])[\s.,!;:)-]*",
-    re.IGNORECASE,
-)
-_SMALL_TALK = lazy_regex(
-    r"^(?:(?:hi|hello|hey|hiya|yo|good (?:morning|evening|afternoon|night|job|work|stuff)|thanks?(?: you)?(?: so much| a lot| very much| again)?|thank you|thx|ty|tysm|cheers|great(?: job| work)?|nice(?: work| job| one)?|well done|awesome(?: work)?|cool|perfect|amazing|excellent"
-    r"|brilliant|love it|lol|haha+|wow|bye|goodbye|see you|later|ok|okay|got it|gotcha|i see|understood|makes sense|interesting|noted|right|fair enough|no (?:problem|worries)|never ?mind|nvm|hmm+|ah+|oh+|there|claude|again|all|everyone|man|dude|that'?s (?:great|awesome|perfect|cool|nice)"
-    r"|looks? (?:good|great|perfect)|works?(?: now| great| perfectly| fine| well)?|it works|that work(?:s|ed)|how are you|what'?s up|hallo|danke|merci|gracias|hola|salut|bonjour|grazie|obrigad[oa]|спасибо|привет|ありがとう|谢谢|你好|감사합니다|🙏|👍|❤️|🎉)(?![\w'-])[\s.,!?;:)–—-]*)+$",
-    re.IGNORECASE,
-)
-_ASKS = lazy_regex(
-    r"\b(?:(?:want|like|prefer) me to|shall (?:i|we)|should (?:i|we)|would you (?:like|prefer)|do you (?:want|approve|agree|prefer)|ready (?:to|for)|may i|can i (?:proceed|go|start)"
-    r"|ok(?:ay)? (?:to|if i)|proceed\b[^.!\n]{0,60}\?|if you(?:'d)? (?:want|like|prefer|approve|agree)|say the word|let me know (?:if|when|which|whether|how|what)"
-    r"|i(?:'ll| will| can| could| would| recommend| suggest| propose)\b|which (?:one|option|approach|of|way|would|do)|how would you like"
-    r"|(?:my|the) (?:recommendation|suggestion|proposal)|recommend(?:ed|ation)?\b|next steps?\b|waiting for (?:your|you)|please (?:confirm|choose|pick|approve|review the plan)"
-    r"|sound (?:good|right)|here(?:'s| is) (?:the|my|a) plan|confirm\b|not (?:pushed|committed|fixing|yet)\b|uncommitted\b"
-    r"|let me (?:write|now|start|fix|update|add|create|implement|run)|now let'?s\b)|möchtest du|soll ich|quieres|voulez-vous|хотите",
-    re.IGNORECASE,
-)
-_ITEM = lazy_regex(
-    r"^[ \t>*_#-]*(?:(?:option|approach|step|phase|plan|variant|alternative) )?[\[(*_#]*(\d{1,2}|[A-Ha-h])[\])*_]*[.):—–\-][*_]*[ \t]+(\S.*(?:\n(?![ \t>*_#-]*(?:(?:option|approach|step|phase|plan|variant|alternative) )?[\[(*_#]*(?:\d{1,2}|[A-Ha-h])[\])*_]*[.):—–\-][*_]*[ \t]+\S|\n).+)*)",
-    re.MULTILINE | re.IGNORECASE,
-)
 _BULLET = lazy_regex(r"^[ \t]*[-*•][ \t]+\S.*$", re.MULTILINE)
 _SENTENCE = lazy_regex(r"[^.!?\n]+(?:\.(?=\w)[^.!?\n]*)*[.!?]*|\n+")
 _SHORT_WORDS = 12
@@ -209,23 +148,23 @@ def _read_reply(text: str) -> Reply:
     if not text:
         return Reply()
     words = text.split()
-    pick = _PICK.match(text)
+    pick = _REPLIES.pick.match(text)
     if pick and (len(words) <= _SHORT_WORDS or pick[0].endswith((".", ",", ";", ":", ")", "\n", "!"))):
         picks = _picks(pick)
         if picks:
             return Reply(accepts=True, picks=picks, rest=text[pick.end() :].strip())
-    if len(words) <= _SHORT_WORDS and _THANKS.match(text):
+    if len(words) <= _SHORT_WORDS and _REPLIES.thanks.match(text):
         return Reply(small_talk=True)
-    if len(words) <= _SHORT_WORDS and _ACCEPT.match(text):
+    if len(words) <= _SHORT_WORDS and _REPLIES.accept.match(text):
         return Reply(
             accepts=True,
-            small_talk=bool(_SMALL_TALK.match(text)),
-            goes_on=bool(_GOES_ON.search(text)),
+            small_talk=bool(_REPLIES.small_talk.match(text)),
+            goes_on=bool(_REPLIES.goes_on.search(text)),
             picks=_ordinals(text),
         )
-    if len(words) <= _SHORT_WORDS and _SMALL_TALK.match(text):
+    if len(words) <= _SHORT_WORDS and _REPLIES.small_talk.match(text):
         return Reply(small_talk=True)
-    refusal = _REFUSE.match(text)
+    refusal = _REPLIES.refuse.match(text)
     if refusal and (refusal.end() == len(text) or text[refusal.end() - 1] in " .,!;:\n" or not refusal.end()):
         return Reply(refuses=True, rest=text[refusal.end() :].strip())
     lead = _leading_yes(text)
@@ -253,7 +192,7 @@ def proposal_in(previous_end: str, picks: tuple[str, ...] = ()) -> str:
     end = previous_end[-_LONG_END:].strip()
     if not end:
         return ""
-    items = [(match[1].lower(), match[2]) for match in _ITEM.finditer(end)]
+    items = [(match[1].lower(), match[2]) for match in _REPLIES.item.finditer(end)]
     if picks and items:
         chosen = [items[-1][1]] if "-1" in picks else [body for label, body in items if label in picks]
         if chosen:
@@ -269,10 +208,10 @@ def proposal_in(previous_end: str, picks: tuple[str, ...] = ()) -> str:
 
 def _leading_yes(text: str) -> int:
     """Length of the yes that opens `text` and is followed by more; 0 if there is none."""
-    firm = _FIRM_YES.match(text)
+    firm = _REPLIES.firm_yes.match(text)
     if firm:
         return firm.end()
-    lead = _ACCEPT_LEAD.match(text)
+    lead = _REPLIES.accept_lead.match(text)
     if lead and text[: lead.end()].rstrip(" ")[-1] in ".,!;:\n–—":
         return lead.end()
     return 0
@@ -282,7 +221,7 @@ def _asking_part(end: str) -> str:
     """The last sentences that ask for leave or announce a step."""
     tail = end[-700:]
     sentences = [sentence for sentence in _SENTENCE.findall(tail) if sentence.strip()]
-    chosen = [s.strip() for s in sentences[-8:] if _ASKS.search(s.lower())]
+    chosen = [s.strip() for s in sentences[-8:] if _REPLIES.asks.search(s.lower())]
     if not chosen and sentences and "?" in "".join(sentences[-2:]):
         chosen = [s.strip() for s in sentences[-2:]]
     return " ".join(chosen[-3:])
@@ -290,7 +229,7 @@ def _asking_part(end: str) -> str:
 
 def asks_for_leave(previous_end: str) -> bool:
     """Whether the message ends with a plain question for leave (`Want me to ...?`), to which praise is a yes."""
-    return bool(_DIRECT.search(previous_end[-300:])) and "?" in previous_end[-160:]
+    return bool(_REPLIES.direct.search(previous_end[-300:])) and "?" in previous_end[-160:]
 
 
 def _picks(match: re.Match[str]) -> tuple[str, ...]:
@@ -312,18 +251,9 @@ def _picks(match: re.Match[str]) -> tuple[str, ...]:
 
 
 def _ordinals(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(_ORDINALS[word.lower()]) for word in _ORDINAL.findall(text)))
-
-
-_OBJECTS = lazy_regex(
-    r"^\W*(?:no+|nope|nah|wrong|incorrect|not (?:quite|right|true|correct)|that'?s (?:not|wrong|incorrect)|still (?:not|fails?|broken|wrong)"
-    r"|(?:it|that|this) (?:did ?n'?t|does ?n'?t|is ?n'?t|still|failed)|why (?:did|are|is|did ?n'?t|do|would)|are you sure|you (?:did ?n'?t|forgot|missed|are wrong)"
-    r"|uh+m*|hmm+|wait|actually|dude|stop|revert|undo)\b"
-    r"|\b(?:did ?n'?t work|does ?n'?t work|not working|is ?n'?t (?:true|right|correct|working)|hallucinat\w+)\b",
-    re.IGNORECASE,
-)
+    return tuple(dict.fromkeys(str(_ORDINALS[word.lower()]) for word in _REPLIES.ordinal.findall(text)))
 
 
 def is_objection(text: str) -> bool:
     """Whether a prompt objects to what the agent said before it."""
-    return read_reply(text).refuses or bool(_OBJECTS.search(text[:300]))
+    return read_reply(text).refuses or bool(_REPLIES.objects.search(text[:300]))

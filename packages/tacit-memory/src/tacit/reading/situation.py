@@ -19,15 +19,14 @@ from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.prompts import Reply, asks_for_leave, machine_made, proposal_in, read_reply
 from tacit.reading.terms import find_paths, objects_of, prose_of
 from tacit.reading.words import QUESTION_OPENERS, REQUEST_OPENERS, Evidence, read_words
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import wording
 from tacit.text.tokens import ENGLISH_WORD, count_words
+
+_QUESTIONS = wording("questions")
 
 HEAD_CHARS = 3_000
 TAIL_CHARS = 1_500
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]*)*[.!?]*")
-_REPORTS = re.compile(
-    r"^(?:\W*\w+){0,4}\W*\b(?:it )?work(?:s|ed)\b(?:\W*\w+){0,3}\W*$", re.IGNORECASE
-)  # "self-heal worked fine"
 _PROGRAMS = (
     "git", "npm", "pnpm", "yarn", "bun", "npx", "uv", "pip", "cargo", "docker", "kubectl", "gh", "pytest", "dotnet", "terraform",
 )  # fmt: skip
@@ -217,7 +216,7 @@ def _read_words(
     )
     if actions:
         return situation
-    if _REPORTS.search(text) or (count_words(text) <= 3 and not named_paths and not previous_end):
+    if _QUESTIONS.reports.search(text) or (count_words(text) <= 3 and not named_paths and not previous_end):
         return replace(situation, nothing_coming=True, notes=(Note(cause=NoteCause.NO_ACTION),))
     return replace(
         situation,
@@ -230,10 +229,6 @@ MOST_QUESTION_WORDS = 30
 """A longer prompt tells what to do, whatever it asks besides."""
 MOST_BARE_WORDS = 10
 MIN_WHOLE_QUESTION_WORDS = 4
-_POINTS_BACK = re.compile(
-    r"^\W*(?:and|but|so|then|also|or|what about|how about|why not)\b|\b(?:it|its|that|this|these|those|they|them|there|same|else|again|instead)\b",
-    re.IGNORECASE,
-)
 _BARE_OPENERS = ("where", "who", "which", "is", "does")
 
 
@@ -255,24 +250,10 @@ def is_whole_question(text: str) -> bool:
     """Whether a short prompt is a question that can be understood without what was said before."""
     words = _words_of(text)
     return (
-        len(words) >= MIN_WHOLE_QUESTION_WORDS and asks_question(text) and _POINTS_BACK.search(text) is None
+        len(words) >= MIN_WHOLE_QUESTION_WORDS
+        and asks_question(text)
+        and _QUESTIONS.points_back.search(text) is None
     )
-
-
-_PAST_SIGNS = (
-    r"(?:since|until|till)\s+when",
-    r"formerly|previously|originally|initially|no\s+longer|any\s*more|back\s+then",
-    r"in\s+the\s+past|at\s+first|at\s+that\s+time|history\s+of",
-    r"(?:we|they|you|i|it|that|there|who|what)\s+used\s+to|did\b[^.!?\n]*\buse\s+to",
-    r"(?:former|previous|superseded|retired)\s+(?!step|line|message|commit|turn|section|paragraph|example|prompt|answer)\w+",
-    r"when\s+(?:did|was|were)\b[^.!?\n]*\b(?:stop|switch|chang|mov|replac|drop|migrat|retir|abandon|g[ai]ve\s+up|given\s+up)",
-    r"before\s+(?:we|they|you|i|it\s+was)\s+(?:switched|changed|moved|replaced|dropped|migrated|had|adopted|introduced)",
-)
-_BEFORE_THAT = (
-    r"(?i:\b(?:did|was|were|had|used)\b[^.!?\n]*\bbefore)"
-    r"(?=\s*(?:[?.!]|$)|\s+(?i:that|then|now|this|it|the\s+(?:switch|change|move|migration))\b|\s+[A-Z])"
-)
-_PAST = lazy_regex(f"(?i:\\b(?:{'|'.join(_PAST_SIGNS)}))|{_BEFORE_THAT}")
 
 
 def asks_about_past(text: str) -> bool:
@@ -281,7 +262,7 @@ def asks_about_past(text: str) -> bool:
     "Before" is no sign by itself: "what do I run before a commit?" asks for a rule that holds. It counts after a verb of the past in
     the same sentence, where the sentence ends there, goes on with a word for now, or names a thing by its capital ("before Vonage").
     """
-    return _PAST.search(text) is not None
+    return _QUESTIONS.past.search(text) is not None
 
 
 def _read_sentences(prose: str, evidence: Evidence) -> None:

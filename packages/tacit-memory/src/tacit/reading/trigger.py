@@ -16,22 +16,15 @@ from tacit.reading.languages import languages_in
 from tacit.reading.match import Match, Matcher
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of
 from tacit.reading.when import format_when, parse_phrases_with, parse_when_with
-from tacit.reading.words import ALWAYS_ANSWER, TRIGGER_CUES, Evidence, load_table, read_table
-from tacit.text.lazy_regex import lazy_regex
+from tacit.reading.words import Evidence, action_phrases, read_table
+from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.stemming import light_stem
 from tacit.text.stop_words import GENERIC_TOPICS
 
+_WORDING = wording("triggers")
+
 __all__ = ["Match", "Matcher", "format_when", "make_trigger", "parse_when"]
 
-_TABLE = load_table(TRIGGER_CUES)
-_ALWAYS = lazy_regex(ALWAYS_ANSWER, re.IGNORECASE)
-_STRONG = lazy_regex(
-    r"\b(?:always|never|every|all|must|any|each|whenever|before (?:every|each|any)|after (?:every|each|any))\b",
-    re.IGNORECASE,
-)
-ORDER = lazy_regex(
-    r"\W*(?:Always|Never|Do not|Don't|Use|Run|Keep|Write|Prefer|Avoid|Make|Follow|Ask|When|Before|After|All|Every)\b"
-)
 _COMMAND_WORD = lazy_regex(r"^[a-z][\w.-]*(?: [\w./:@=-]+)*$")
 _BREADTH_OF_ACTION = {
     "run_tests": 0.45, "commit": 0.4, "run_lint_build": 0.35, "code_comments": 0.25, "open_or_update_pr": 0.2, "release": -0.25,
@@ -66,10 +59,10 @@ def make_trigger(
     """
     content = content[:_CUT]
     nature = kinds.of_stored(kind)
-    if nature.always or (nature.standing and _ALWAYS.search(content)):
+    if nature.always or (nature.standing and _WORDING.always.search(content)):
         return Trigger(always=True, breadth=3.0, objects=())
     evidence = Evidence()
-    read_table(prose_of(content), _TABLE, evidence)
+    read_table(prose_of(content), action_phrases("trigger_cues"), evidence)
     for name, chance in nature.actions:
         evidence.add(((name, chance),), 0.7)
     named_paths = find_paths(content)
@@ -185,7 +178,7 @@ def _breadth(content: str, *, kind: Kind, actions: tuple[tuple[str, float], ...]
     """
     points = _BREADTH_BASE + kind.breadth
     points += sum(weight * _BREADTH_OF_ACTION.get(name, 0.0) for name, weight in actions)
-    points += 0.2 if ORDER.match(content) else 0.0
-    points += 0.15 if _STRONG.search(content) else 0.0
+    points += 0.2 if _WORDING.order.match(content) else 0.0
+    points += 0.15 if _WORDING.strong.search(content) else 0.0
     points -= 0.04 * min(specific, 5)
     return round(min(max(points, 1.0), 3.0), 2)

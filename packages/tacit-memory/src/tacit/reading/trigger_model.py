@@ -21,7 +21,6 @@ embedder costs the vector, never the trigger. For writing, not for the path of a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -36,9 +35,12 @@ from tacit.model.trigger import Situation, Trigger
 from tacit.ports.models import Embedder
 from tacit.reading.memory_vectors import unread_language
 from tacit.reading.terms import find_paths, prose_of
-from tacit.reading.trigger import ORDER, make_trigger
+from tacit.reading.trigger import make_trigger
+from tacit.text.lazy_regex import wording
 from tacit.text.stemming import light_stem
 from tacit.text.tokens import READER_TOKEN
+
+_WORDING = wording("triggers")
 
 Row = NDArray[np.float32]
 
@@ -55,7 +57,6 @@ _FLOOR = 0.02
 _ALWAYS_WEIGHT = 0.1
 """What every class weighs for a statement that the rules call always valid."""
 _WORDS = 150
-_STRONG = re.compile(r"\b(?:always|never|every|all|must)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +172,9 @@ def statement_cues(content: str) -> Row:
         [
             min(len(content.split()) / 40, 3.0),
             min(content.count("`") / 6, 3.0),
-            bool(ORDER.match(content)),
+            bool(_WORDING.order.match(content)),
             min(len(find_paths(content[:STATEMENT_CHARS])) / 3, 3.0),
-            bool(_STRONG.search(content)),
+            bool(_WORDING.trigger_model_strong.search(content)),
         ],
         dtype=np.float32,
     )

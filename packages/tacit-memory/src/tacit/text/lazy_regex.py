@@ -1,17 +1,26 @@
-"""Regular expressions that are compiled when they are first used. In: a pattern. Out: matches.
+"""Regular expressions that are compiled when they are first used. In: a pattern, or the name of a table of them. Out: matches.
 
 Compiling what a program may need takes longer than its first answer may: of some hundred patterns an answer uses a few.
 Whoever serves others compiles the rest when that answer is out (`compile_all`), so that no later one waits for them.
+
+What people say is data: `wording("replies")` reads `wordings/replies.toml` when one of its expressions is first asked for. A key holds one
+expression, a long one on several lines, which are joined; `{name}` stands for another key of the table, or for the words of one in
+`[words]`. Case does not count, but in the section `[exact]`.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
+from functools import cache
+from pathlib import Path
 from typing import Any, cast
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
 _KEPT = (*_METHODS, "flags", "groups", "groupindex")
-_waiting: list[_LazyRegex] = []
+_NAME = re.compile(r"\{([a-z]\w*)\}")
+_TABLES = Path(__file__).with_name("wordings")
+_waiting: list[_LazyRegex | Wording] = []
 
 
 class _LazyRegex:
@@ -28,6 +37,77 @@ class _LazyRegex:
             self.__dict__[attribute] = getattr(compiled, attribute)
         return getattr(compiled, name)
 
+    def compile_rest(self) -> int:
+        """Compile the pattern if nobody has used it; returns how many that were."""
+        if "search" in vars(self):
+            return 0
+        _ = self.search
+        return 1
+
+
+class Wording:
+    """A table of expressions. Each is an attribute and is compiled when it is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._file = _TABLES / f"{name}.toml"
+        self._raw: dict[str, Any] | None = None
+        _waiting.append(self)
+
+    def _read(self) -> dict[str, Any]:
+        if self._raw is None:
+            self._raw = tomllib.loads(self._file.read_text("utf-8"))
+        return self._raw
+
+    def _source(self, key: str) -> str | None:
+        """The expression of a key with what it names filled in; None = the table has no such key."""
+        raw = self._read()
+        if key in raw.get("words", ()):
+            return "|".join(raw["words"][key].split())
+        text = raw.get("exact", {}).get(key, raw.get(key))
+        if not isinstance(text, str):
+            return None
+        return _NAME.sub(lambda name: self._source(name[1]) or name[0], text.replace("\n", ""))
+
+    def __getattr__(self, key: str) -> re.Pattern[str]:
+        source = None if key.startswith("__") else self._source(key)
+        if source is None:
+            raise AttributeError(f"{self._file.name} has no expression {key!r}")
+        compiled = re.compile(source, 0 if key in self._read().get("exact", ()) else re.IGNORECASE)
+        self.__dict__[key] = compiled
+        return compiled
+
+    def words(self, key: str) -> frozenset[str]:
+        """The words of a key of `[words]`."""
+        return _words(self, key)
+
+    def lines(self, key: str) -> tuple[str, ...]:
+        """The lines of a key of `[lines]` or `[words]`."""
+        raw = self._read()
+        return tuple((raw.get("lines", {}).get(key) or raw["words"][key]).strip().splitlines())
+
+    def expressions(self) -> tuple[str, ...]:
+        """The keys of the expressions that can be asked for."""
+        raw = self._read()
+        return (*(key for key, value in raw.items() if isinstance(value, str)), *raw.get("exact", ()))
+
+    def compile_rest(self) -> int:
+        """Compile what nobody has used yet; returns how many there were."""
+        missing = [key for key in self.expressions() if key not in vars(self)]
+        for key in missing:
+            getattr(self, key)
+        return len(missing)
+
+
+@cache
+def _words(table: Wording, key: str) -> frozenset[str]:
+    return frozenset(" ".join(table.lines(key)).split())
+
+
+@cache
+def wording(name: str) -> Wording:
+    """The table `wordings/<name>.toml`, read when one of its expressions is first asked for."""
+    return Wording(name)
+
 
 def lazy_regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """`re.compile(pattern, flags)`, done at the first use; a wrong pattern raises `re.error` there.
@@ -41,8 +121,5 @@ def compile_all() -> int:
     """Compile what nobody has used yet; returns how many there were. Safe while others use them."""
     count = 0
     while _waiting:
-        lazy = _waiting.pop()
-        if "search" not in vars(lazy):
-            _ = lazy.search
-            count += 1
+        count += _waiting.pop().compile_rest()
     return count

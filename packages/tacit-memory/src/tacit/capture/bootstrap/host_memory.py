@@ -27,7 +27,9 @@ from tacit.ports.host import MemoryForm
 from tacit.ports.store import Store
 from tacit.reading.trigger import make_trigger
 from tacit.state.registry import HOST_MEMORY, file_key
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
+
+_RULES = wording("rules")
 
 MIN_WORDS = 3
 
@@ -131,7 +133,6 @@ def _draft(line: RuleLine, name: str, *, host: str, scope: Scope, at_ms: int) ->
 
 # --- the memory of Codex
 
-_LEARNED = lazy_regex(r"^##\s+(?:User preferences|Reusable knowledge|Failures and how to do differently)\s*$")
 _FOLDER = lazy_regex(r"\bcwd=([^;]+)")
 _TASKS = lazy_regex(r"(?:\s*\[Tasks? [\d, ]+\])+\s*$")
 
@@ -158,7 +159,7 @@ def notes_of_project(text: str, root: str) -> str:
         elif line.startswith("applies_to:"):
             ours = any(_is_in(folder, root) for folder in _FOLDER.findall(line))
         elif line.startswith("## "):
-            learned = _LEARNED.match(line) is not None
+            learned = _RULES.learned.match(line) is not None
         keeps = ours and learned and not line.startswith("#")
         kept.append(_TASKS.sub("", line) if keeps else "")
     return "\n".join(kept)

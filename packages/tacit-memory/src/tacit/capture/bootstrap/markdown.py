@@ -24,7 +24,9 @@ from tacit.capture.marks import has_leading_reference, imperative, read_marked, 
 from tacit.config.yaml_file import parse_settings
 from tacit.errors import InvalidSetting
 from tacit.reading.sentences import split_sentences
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
+
+_RULES = wording("rules")
 
 MIN_WORDS, MAX_WORDS = 3, 60
 _FRONT = lazy_regex(r"\A---[ \t]*\n(?P<body>.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -43,12 +45,6 @@ _UNQUOTED = lazy_regex(r"^(\w+:[ \t]+|[ \t]*-[ \t]+)(?=[\[{*!])(.*?)[ \t]*$", re
 _MORE_THAN = lazy_regex(r"(?<=\S\n)([ \t]*)>(?=[\d=])")
 """A comparison at the beginning of a wrapped line, which is no quotation."""
 _ALERT = lazy_regex(r"\[!\w+\]\s*$")
-_NOTE = lazy_regex(
-    r"^\W*(?:\[!\w+\]\s*|(?:note|important|warning|caution|tip|danger|attention|remember|reminder|critical|rule|heads[ -]up|n\.?b\.?|required|must)\b"
-    r"(?P<mark>\*\*|__)?\s*(?:[:!\u2013\u2014]|(?(mark)|$))\W*)",
-    re.IGNORECASE,
-)
-"""The beginning of a quotation that is a note to the reader, not the words of somebody else."""
 _COMMAND_COLUMN = lazy_regex(r"\b(?:commands?|scripts?|run)\b", re.IGNORECASE)
 _MAX_HEADING_WORDS = 12
 _MAX_CHARS, _MAX_BRACKETS = 10_000, 300
@@ -56,36 +52,7 @@ _REFERENCE = lazy_regex(r"\[([^\[\]]+)\]\[[^\[\]]*\]")
 """A link whose target stands in another file; documentation generators know it."""
 _SYMBOLS = lazy_regex(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")
 _SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal", "shell-session"})
-_DULL = lazy_regex(
-    r"^(?:\W*)(?:overview|introduction|general|guidelines?|rules?|notes?|important(?: notes?)?|conventions?|best practices"
-    r"|development|miscellaneous|misc|other|principles|core principles|key principles|instructions?|requirements|details"
-    r"|description|context|purpose|summary|background|about|usage|quick (?:start|reference)|claude(?:\.md| code)?"
-    r"|agents?(?:\.md)?|gemini(?:\.md)?|copilot instructions|contributing(?: guidelines| guide| to .*)?|repository guidelines"
-    r"|project (?:guidelines|instructions|overview)|tips|do'?s and don'?ts|do|don'?t|examples?|table of contents|contents"
-    r"|critical|key (?:points|rules)|common (?:commands|tasks)|commands|[\w .-]+ guidelines for .*)(?:\W*)$",
-    re.IGNORECASE,
-)
-_LISTING = lazy_regex(
-    r"^(?:\W*)(?:table of contents|contents|toc|license|acknowledge?ments?|credits|changelog|links)\W*$",
-    re.IGNORECASE,
-)
-_EXAMPLES = lazy_regex(r"\b(?:examples?|sample|bad|wrong|incorrect|output|template)\b", re.IGNORECASE)
-_SEE_ONLY = lazy_regex(
-    r"^(?:for (?:more|full|further|details?|additional)\b.*|see (?:also )?(?:the )?[`\w./ @-]+?(?: for .*)?|read more.*|more (?:info|details).*"
-    r"|refer to .*|check out .*|this (?:file|document|guide|page|section) (?:provides|contains|describes|explains|covers|is|defines|outlines)\b.*"
-    r"|welcome .*|thank(?:s| you).*|we(?:'re| are) (?:glad|happy|excited).*|licensed under.*|last updated.*|version:.*|status:.*|date:.*)$",
-    re.IGNORECASE | re.DOTALL,
-)
-_FACT = lazy_regex(
-    r"`[^`]+`|\b(?:is|are|uses?|lives?|contains?|holds?|handles?|runs?|requires?|supports?|defaults?|provides?|stores?|built"
-    r"|written|based|means|returns?|located|follows?|depends?)\b",
-    re.IGNORECASE,
-)
 _NAMED_PATH = lazy_regex(r"^`[\w.@*~/-]*[./][\w.@*~/-]*`\s*(?::|[\u2013\u2014-])\s")
-_VERB = lazy_regex(
-    r"\b(?:is|are|be|uses?|has|have|must|should|can|will|do|does|lives?|contains?|runs?|needs?)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +216,7 @@ def _is_note(quotation: SyntaxTreeNode) -> bool:
     return (
         first is not None
         and first.type == "paragraph"
-        and _NOTE.match(first.children[0].content.split("\n")[0]) is not None
+        and _RULES.note.match(first.children[0].content.split("\n")[0]) is not None
     )
 
 
@@ -282,7 +249,7 @@ def _text(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
         item = place.item or text.startswith("\u2022 ")
         text = text.removeprefix("\u2022 ")
         block = place.block(
-            node, "item" if item else "text", _NOTE.sub("", text) if place.note else text, offset=offset
+            node, "item" if item else "text", _RULES.note.sub("", text) if place.note else text, offset=offset
         )
         if block.text and not _IMPORT.match(block.span):
             yield block
@@ -423,7 +390,7 @@ def _take_row(reader: _Reader, block: Block) -> None:
 
 
 def _hidden(reader: _Reader) -> bool:
-    return any(_LISTING.match(text) for _, text in reader.headings)
+    return any(_RULES.listing.match(text) for _, text in reader.headings)
 
 
 def _take_text(reader: _Reader, block: Block) -> None:
@@ -470,7 +437,7 @@ def _self_contained(reader: _Reader, lead: str, text: str) -> str:
     needs = (
         word_count(content) < 6
         or has_leading_reference(content)
-        or not (_VERB.search(content) or imperative(content))
+        or not (_RULES.verb.search(content) or imperative(content))
     )
     if _NAMED_PATH.match(content):
         context = ""  # a path names its own subject
@@ -486,7 +453,7 @@ def _self_contained(reader: _Reader, lead: str, text: str) -> str:
 def _heading(reader: _Reader) -> str:
     for _, text in reversed(reader.headings):
         bare = re.sub(r"^(?:\d+(?:\.\d+)*[.)]?\s+|step \d+:?\s*)", "", text, flags=re.IGNORECASE)
-        if not _DULL.match(bare) and word_count(bare) <= 8:
+        if not _RULES.dull.match(bare) and word_count(bare) <= 8:
             return bare.rstrip(":")
     return ""
 
@@ -497,7 +464,11 @@ def _worth(content: str, passage: str, *, rules_only: bool, item: bool) -> bool:
         return False
     if not MIN_WORDS <= word_count(content) <= MAX_WORDS or passage.rstrip().endswith(("?", ":")):
         return False
-    if _SEE_ONLY.match(bare) or re.fullmatch(r"\S*https?://\S+", bare) or not re.search(r"[A-Za-z]{3}", bare):
+    if (
+        _RULES.see_only.match(bare)
+        or re.fullmatch(r"\S*https?://\S+", bare)
+        or not re.search(r"[A-Za-z]{3}", bare)
+    ):
         return False
     if word_count(bare) < 2 and "`" in passage:
         return False
@@ -506,15 +477,15 @@ def _worth(content: str, passage: str, *, rules_only: bool, item: bool) -> bool:
     if rules_only:
         return False
     return (
-        bool(_FACT.search(passage))
+        bool(_RULES.fact.search(passage))
         if item
-        else bool(_FACT.search(passage)) and not has_leading_reference(passage)
+        else bool(_RULES.fact.search(passage)) and not has_leading_reference(passage)
     )
 
 
 def _take_code(reader: _Reader, block: Block) -> None:
     """Commands with a comment beside or above them, and a single command that the text before introduces."""
-    if block.language not in _SHELL or _EXAMPLES.search(_nearest(reader)):
+    if block.language not in _SHELL or _RULES.examples.search(_nearest(reader)):
         return
     lines, first = block.text.rstrip("\n").split("\n"), block.line + 1
     comment = ""

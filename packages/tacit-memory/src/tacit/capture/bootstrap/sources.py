@@ -37,16 +37,15 @@ from tacit.reading.trigger import make_trigger
 from tacit.session.projects import git_at
 from tacit.system.git import Commit, Git
 from tacit.text.decoding import decode_text
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
+
+_RULES = wording("rules")
 
 MAX_WORDS = 50
 _NUMBER = lazy_regex(r"^(?:ADR[\s-]*)?(?:\d+\s*[.:\u2013\u2014-]\s*)?", re.IGNORECASE)
 _RUN_IN = lazy_regex(r"^\*\*(?P<name>[A-Z][\w ]{2,30})[.:]\*\*:?[ \t]*(?=\S)")
 """A heading that opens its paragraph: "**Decision.** We use ..."."""
 _STATUS = lazy_regex(r"^\W*status\W*[:|]\W*(?P<status>[a-z]+)", re.IGNORECASE | re.MULTILINE)
-_OVER = lazy_regex(
-    r"\b(?:superseded|supersedes? by|rejected|deprecated|proposed|draft|withdrawn|obsolete)\b", re.IGNORECASE
-)
 _CHOSEN = lazy_regex(r"^chosen option:\s*(?P<rest>.+)$", re.IGNORECASE | re.DOTALL)
 _DECIDED = ("decision outcome", "decision", "choice", "what we decided", "resolution")
 
@@ -56,7 +55,7 @@ def read_decision(text: str) -> tuple[RuleLine, ...]:
     blocks = blocks_of(text)
     title = next((block for block in blocks if block.kind == "heading" and block.level == 1), None)
     sections = _sections(blocks)
-    if title is None or _OVER.search(_status(text, sections)):
+    if title is None or _RULES.over.search(_status(text, sections)):
         return ()
     decided = next((sections[name] for name in _DECIDED if sections.get(name)), None)
     sentences = _sentences(decided) if decided else []
@@ -129,18 +128,7 @@ _TYPES = frozenset(
 _KEY = lazy_regex(r"^\[?(?P<key>[A-Z][A-Z0-9]+)-\d+\]?\b")
 _PULL_REQUEST = lazy_regex(r"\(#\d+\)$")
 _REVERT = lazy_regex(r'^Revert "(?P<what>.+)"$')
-_REASON = lazy_regex(
-    r"\b(?:because|since|as it|due to|broke|breaks|caused|causes|fails?|failed|regress\w*|too )\b",
-    re.IGNORECASE,
-)
 _BREAKING = lazy_regex(r"^BREAKING[ -]CHANGE: (?P<what>\S.*(?:\n(?!\n)[^\n:]+)*)", re.MULTILINE)
-_MACHINE = lazy_regex(
-    r"^(?:Merge (?:branch|pull request|remote|tag)\b|(?:chore|build|ci)\(deps|Bump \S+ from |Update dependency |\[bot\])"
-)
-_ORDER = lazy_regex(
-    r"\b(?:curl|wget)\b|https?://|\b(?:ignore|disregard) (?:all|any|the|previous)\b|\byou (?:must|should)\b|\bassistants?\b|\bagents?\b",
-    re.IGNORECASE,
-)
 _HABIT = 0.6
 """Share of commits from which on something is how it is done here."""
 
@@ -152,7 +140,7 @@ def read_history(git: Git, head: str) -> tuple[RuleLine, ...]:
 
 def describe_commits(commits: Sequence[Commit]) -> tuple[RuleLine, ...]:
     """Statements of `commits`, newest first."""
-    people = [commit for commit in commits if not _MACHINE.match(_subject(commit))]
+    people = [commit for commit in commits if not _RULES.machine.match(_subject(commit))]
     statements = [*_habits(people), *_reverts(people), *_breaking(people)]
     return tuple(
         RuleLine(content=content, line=1, span=span[:200], command=True) for content, span in statements
@@ -195,9 +183,13 @@ def _reverts(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
         reverted = _REVERT.match(_subject(commit))
         lines = [line.strip() for line in commit.message.split("\n")[1:]]
         reason = next(
-            (line for line in lines if _REASON.search(line) and not line.startswith("This reverts")), ""
+            (line for line in lines if _RULES.reason.search(line) and not line.startswith("This reverts")), ""
         )
-        if reverted and 4 <= len(reason.split()) <= 40 and not _ORDER.search(f"{reverted['what']} {reason}"):
+        if (
+            reverted
+            and 4 <= len(reason.split()) <= 40
+            and not _RULES.order.search(f"{reverted['what']} {reason}")
+        ):
             yield f'"{reverted["what"]}" was reverted: {reason.rstrip(".")}', reason
             count += 1
         if count >= _MOST_TOLD:
@@ -209,7 +201,7 @@ def _breaking(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
     for commit in commits:
         match = _BREAKING.search(commit.message)
         change = " ".join(match["what"].split()) if match else ""
-        if 4 <= len(change.split()) <= 40 and not _ORDER.search(change):
+        if 4 <= len(change.split()) <= 40 and not _RULES.order.search(change):
             yield f"Breaking change: {change.rstrip('.')}", change
             count += 1
         if count >= _MOST_TOLD:
@@ -239,12 +231,6 @@ _PROSE = ("CONTRIBUTING.md", ".github/CONTRIBUTING.md")
 LEAST_BREADTH = 1.0
 _FORM = b"2"
 """Changes when what is read off a file is told otherwise, so that every file is read anew once."""
-_RECURRING_ORDER = lazy_regex(
-    r"^(?!(?:the|an?|this|our|all|every|each|any|no|it|there|here)\b)(?:[a-z-]+(?<!s)(?<!ed)(?<!ing)) (?!(?:is|are|was|has|have|can|will|runs?)\b).*\b(?:before|after|on|for|with|in)"
-    r" (?:every|each|any|all)\b|^(?:lint|type-?check|type check|typecheck|debounce|memoi[sz]e|paginate|batch|benchmark|profile)\b",
-    re.IGNORECASE,
-)
-"""An order by its form, whose verb is no common one: "lint with flake8 before every commit"."""
 MAX_BYTES = 400_000
 MAX_FILES = 200
 """Most files of one project; what lies behind them is not looked at, and does not end."""
@@ -353,7 +339,11 @@ def kind_of_rule(content: str) -> str:
     kind = kind_of(content)
     if kind == "correction":  # one corrects somebody in a conversation; a file states
         kind = "fact"
-    return "guideline" if kind == "fact" and (rule_like(content) or _RECURRING_ORDER.match(content)) else kind
+    return (
+        "guideline"
+        if kind == "fact" and (rule_like(content) or _RULES.recurring_order.match(content))
+        else kind
+    )
 
 
 def _is_decision(path: str) -> bool:
@@ -406,9 +396,6 @@ def _draft(line: RuleLine, paths: tuple[str, ...], path: str, project_id: str, a
 
 MAX_COMMANDS = 20
 _MAX_WORDS = 40
-_NO_LABEL = lazy_regex(r"^(?:or\b|then\b|optional|alternatively|and\b|also\b|example)", re.IGNORECASE)
-_ELSEWHERE = lazy_regex(r"`[^`]*\b(?:curl|wget|sudo|git clone|brew install|apt(?:-get)? install)\b")
-"""How the project gets onto a machine that has it already."""
 
 
 def read_readme(text: str) -> tuple[RuleLine, ...]:
@@ -419,7 +406,9 @@ def read_readme(text: str) -> tuple[RuleLine, ...]:
     commands = [
         line
         for line in read_rules(text, rules_only=True).lines
-        if line.command and not _NO_LABEL.match(line.content) and not _ELSEWHERE.search(line.content)
+        if line.command
+        and not _RULES.no_label.match(line.content)
+        and not _RULES.elsewhere.search(line.content)
     ]
     about = _about(blocks_of(text))
     return (*((about,) if about else ()), *commands[:MAX_COMMANDS])
