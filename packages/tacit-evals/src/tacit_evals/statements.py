@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tacit.capture.explicit import find_explicit
+from tacit.reading.explicit import find_explicit
 from tacit.statements.replaces import replaces
 
 DATA = Path(__file__).parents[2] / "statements"

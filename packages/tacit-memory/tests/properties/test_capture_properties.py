@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.bootstrap.markdown import read_rules
-from tacit.capture.explicit import find_explicit
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.session import find_statements, open_loops
 from tacit.config.settings import CaptureSettings, PrivacySettings
@@ -23,6 +22,7 @@ from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
+from tacit.reading.explicit import find_explicit
 from tacit.safety.redact import Redactor
 from tacit.state.captured import Checkpoint, Failure, Position, SessionWork
 from tacit.state.registry import CHECKPOINT

@@ -31,6 +31,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
 from tacit.ports.host import MemoryFile
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
+from tacit.reading.situation import utterance_of
 from tacit.session import ledger
 from tacit.session.answer_priority import run_after_answer
 from tacit.state.registry import FOLLOWED_FOLDER, TEAM_JOINED
@@ -234,7 +235,7 @@ class Learning:
 
     def _take_back(self, signal: PromptSubmitted, said_in: str) -> None:
         """Undo what the prompt before this one taught, where this one takes it back in so many words."""
-        from tacit.capture.explicit import is_taken_back_by  # noqa: PLC0415 - loads the write side
+        from tacit.reading.explicit import is_taken_back_by  # noqa: PLC0415 - loads the write side
 
         store = self._parts.store
         told = MemoryFilter(session=signal.session, tiers=(TrustTier.USER,)) if said_in else None
@@ -250,7 +251,6 @@ class Learning:
 
     def _note_kept(self, state: SessionState, text: str, changes: Sequence[Change]) -> None:
         """Note in the record of the session whether what a prompt marks was stored: a reminder to the agent depends on it."""
-        from tacit.capture.explicit import asks_to_keep  # noqa: PLC0415 - loads the write side
         from tacit.hosts.transcripts import clean_prompt  # noqa: PLC0415
 
         known = any(isinstance(change, Skip) and change.memory_id for change in changes)
@@ -259,9 +259,12 @@ class Learning:
         )
         if kept:
             self._sessions.note_turn(state.key, noted_turn=state.turn)
-        elif not any(
-            isinstance(change, Skip) and change.reason.cause is ChangeCause.SECRET for change in changes
-        ) and asks_to_keep(clean_prompt(text)):
+        elif (
+            not any(
+                isinstance(change, Skip) and change.reason.cause is ChangeCause.SECRET for change in changes
+            )
+            and utterance_of(clean_prompt(text), state.last_message_end).asks_to_keep
+        ):
             self._sessions.note_turn(state.key, unkept_turn=state.turn)
 
     def _run_typed_command(self, signal: PromptSubmitted, handled: SignalResult, *, hidden: bool) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from tacit.app.projects import Projects
 from tacit.app.reasons import change_text
 from tacit.app.values import Parts
-from tacit.capture.marks import kind_of
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import (
     checked_headline,
@@ -39,6 +38,7 @@ from tacit.model.scope import UNIVERSAL, Scope, ScopeKind, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
 from tacit.ports.store import ProjectRecord
+from tacit.reading.marks import kind_of
 from tacit.reading.memory_vectors import memory_vectors
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.redact import TextRedactor

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tacit.capture.explicit import NotMeant, taken_back_later, why_not_meant
-from tacit.capture.marks import lead_free, points_back, read_marked
 from tacit.capture.prepare import MAX_CHARS
-from tacit.capture.prose import Sentence, hide_quotes, spoken_sentences
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory, TrustTier
+from tacit.reading.explicit import NotMeant, taken_back_later, why_not_meant
+from tacit.reading.marks import lead_free, points_back, read_marked
+from tacit.reading.prose import Sentence, hide_quotes, spoken_sentences
 from tacit.safety.danger import danger_of
 from tacit.statements.same import same_statement
 from tacit.text.lazy_regex import lazy_regex

@@ -15,7 +15,6 @@ from threading import Lock
 from tacit.capture.backfill import ALL_TRANSCRIPTS, Backfill, BackfillOptions, CaptureReport, report_of
 from tacit.capture.bootstrap import RulesImport, import_host_memory, import_rule_files, import_team_files
 from tacit.capture.branches import BranchesSeen, BranchLook
-from tacit.capture.explicit import find_explicit
 from tacit.capture.prepare import Preparer
 from tacit.capture.reconcile import Rejected, replace_named
 from tacit.capture.session import (
@@ -59,7 +58,7 @@ from tacit.ports.store import (
     no_step,
 )
 from tacit.ports.writer import is_headless_folder
-from tacit.reading.situation import read_situation
+from tacit.reading.situation import utterance_of
 from tacit.reading.trigger_model import LocalTriggers
 from tacit.safety.redact import TextRedactor
 from tacit.safety.trust import why_hidden
@@ -273,12 +272,13 @@ class CapturePipeline:
         if not settings.enabled:
             return ()
         words = clean_prompt(text)
-        statements = find_explicit(words) if words else ()
+        said = utterance_of(words, previous_end)
+        statements = said.statements if words else ()
         if not statements:
             return ()
         spoken = Turn(index=0, number=turn, role="user", text=words, at_ms=at_ms or self._clock.now_ms())
         place = SessionContext(session=session, scope=scope, branch=branch)
-        situation = read_situation(words, previous_end=previous_end)
+        situation = said.situation()
         drafts = [
             statement_draft(TurnStatement(statement=statement, turn=spoken), place, situation)
             for statement in statements

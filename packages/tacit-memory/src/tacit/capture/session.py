@@ -14,10 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tacit.capture.digest import extend_work, open_tasks, touches_tasks, write_digest
-from tacit.capture.explicit import Statement, find_explicit, is_taken_back_by, normalize_statement
 from tacit.capture.fixes import Fix, find_fixes, open_after, open_before
-from tacit.capture.marks import word_count
-from tacit.capture.prose import clear_sentence_cache, pasted_document, spoken_sentences
 from tacit.capture.usage import EchoDetector
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.changes import Draft
@@ -27,7 +24,10 @@ from tacit.model.memory import LearnedOn, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.trigger import Situation
+from tacit.reading.explicit import Statement, find_explicit, is_taken_back_by, normalize_statement
 from tacit.reading.languages import language_at_large
+from tacit.reading.marks import word_count
+from tacit.reading.prose import clear_sentence_cache, pasted_document, spoken_sentences
 from tacit.reading.trigger import make_trigger
 from tacit.safety.redacted_words import find_redacted_words
 from tacit.session.projects import relative_path

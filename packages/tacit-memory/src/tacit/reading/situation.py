@@ -1,6 +1,6 @@
-"""The situation reader: rules that read a prompt or a tool call.
+"""The one reading of a prompt, and the situation that a prompt or a tool call makes.
 
-In: the prompt, the end of the agent's last message, recent tools and files; or one tool call. Out: a `Situation`.
+In: the prompt, the end of the agent's last message, recent tools and files; or one tool call. Out: an `Utterance`, a `Situation`.
 Pure: no model, no file, no clock. Never slower than a few milliseconds, however long the prompt: head and tail are read.
 """
 
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from tacit.model.note import Note, NoteCause
 from tacit.model.signal import ToolCall
@@ -18,14 +20,19 @@ from tacit.reading.errors import looks_like_error
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.prompts import Reply, asks_for_leave, machine_made, proposal_in, read_reply
 from tacit.reading.terms import find_paths, objects_of, prose_of
-from tacit.reading.words import QUESTION_OPENERS, REQUEST_OPENERS, Evidence, read_words
+from tacit.reading.words import QUESTION_OPENERS, REQUEST_OPENERS, Evidence, Weights, read_words
 from tacit.text.lazy_regex import wording
 from tacit.text.tokens import ENGLISH_WORD, count_words
+
+if TYPE_CHECKING:
+    from tacit.reading.explicit import Statement
 
 _QUESTIONS = wording("questions")
 
 HEAD_CHARS = 3_000
 TAIL_CHARS = 1_500
+MOST_UTTERANCES = 64
+"""Prompts whose readings are kept: a prompt has many calls, and what is learned from it is read a little later."""
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]*)*[.!?]*")
 _PROGRAMS = (
     "git", "npm", "pnpm", "yarn", "bun", "npx", "uv", "pip", "cargo", "docker", "kubectl", "gh", "pytest", "dotnet", "terraform",
@@ -64,6 +71,118 @@ _TOOL_PRIOR = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WordsRead:
+    """What the words of a prompt say, whatever happened before it.
+
+    Attributes:
+        chances: of the actions, before what follows from them.
+        notes: what spoke for them.
+        paths, proposed_paths: of the prompt, and of the proposal that it accepts.
+        languages, commands: that the prompt names.
+        objects: of both.
+    """
+
+    chances: Weights
+    notes: tuple[Note, ...]
+    paths: tuple[str, ...]
+    proposed_paths: tuple[str, ...]
+    languages: tuple[str, ...]
+    commands: tuple[str, ...]
+    objects: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Utterance:
+    """A prompt and all that is read from it. Each reading is made once, when it is first asked for.
+
+    Recall and capture ask for the same utterance (`utterance_of`), so that neither reads a prompt again.
+
+    Attributes:
+        text: the prompt.
+        previous_end: the end of the agent's last message; a short yes is read from what it proposes.
+    """
+
+    text: str
+    previous_end: str = ""
+
+    @cached_property
+    def reply(self) -> Reply:
+        """What it is as a reply to the agent: a yes, a no, small talk, or more than a reply."""
+        return read_reply(self.text_shown)
+
+    @cached_property
+    def proposal(self) -> str:
+        """The words of the agent's proposal that it accepts; "" = it accepts none."""
+        reply = self.reply
+        if not reply.accepts or (reply.small_talk and not asks_for_leave(self.previous_end)):
+            return ""
+        proposal = proposal_in(self.previous_end, reply.picks)
+        return proposal or (self.previous_end[-500:].strip() if reply.goes_on else "")
+
+    @cached_property
+    def is_whole_question(self) -> bool:
+        """Whether it is a short question that can be understood without what was said before."""
+        return is_whole_question(self.text)
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """What it marks as lasting."""
+        from tacit.reading.explicit import find_explicit  # noqa: PLC0415 - only what learns asks for it
+
+        return find_explicit(self.text)
+
+    @cached_property
+    def asks_to_keep(self) -> bool:
+        """Whether it marks something as lasting, even if only by "remember this", whatever became of it."""
+        from tacit.reading.explicit import asks_to_keep  # noqa: PLC0415 - only what learns asks for it
+
+        return asks_to_keep(self.text)
+
+    def situation(self, *, recent_tools: Sequence[str] = (), recent_files: Sequence[str] = ()) -> Situation:
+        """What the agent is about to do.
+
+        Args:
+            recent_tools: host-neutral names of the last tools, newest last; a weak hint only.
+            recent_files: paths touched lately, newest first or last; give languages and objects.
+
+        Returns:
+            A situation whose chances need not sum to one; `nothing_coming` where no action follows.
+        """
+        nothing = self._why_nothing
+        if nothing is not None:
+            return Situation(nothing_coming=True, notes=(Note(cause=nothing),))
+        return _situation(self._words, self, recent_tools=recent_tools, recent_files=recent_files)
+
+    @cached_property
+    def text_shown(self) -> str:
+        """The head and the tail of the text: what is read."""
+        return _cut(self.text).strip()
+
+    @cached_property
+    def _why_nothing(self) -> NoteCause | None:
+        """Why no action follows, whatever happened before."""
+        if not self.text_shown or machine_made(self.text_shown):
+            return NoteCause.NO_PERSON
+        reply, proposal = self.reply, self.proposal
+        if reply.refuses and not reply.rest:
+            return NoteCause.REFUSED
+        if reply.accepts and not reply.rest and not proposal:
+            return NoteCause.NOTHING_PROPOSED
+        return NoteCause.SMALL_TALK if reply.small_talk and not proposal else None
+
+    @cached_property
+    def _words(self) -> _WordsRead:
+        own = self.reply.rest if self.reply.accepts or self.reply.refuses else self.text_shown
+        return _read_words(own, self.proposal)
+
+
+@lru_cache(maxsize=MOST_UTTERANCES)
+def utterance_of(text: str, previous_end: str = "") -> Utterance:
+    """The utterance that `text` is behind a message that ends in `previous_end`: the same one for all who ask for the last prompts."""
+    return Utterance(text=text, previous_end=previous_end)
+
+
 def read_situation(
     text: str,
     *,
@@ -71,43 +190,8 @@ def read_situation(
     recent_tools: Sequence[str] = (),
     recent_files: Sequence[str] = (),
 ) -> Situation:
-    """Read what the agent is about to do.
-
-    Args:
-        text: the user's prompt.
-        previous_end: the end of the agent's last message; a short yes is read from what it proposes.
-        recent_tools: host-neutral names of the last tools, newest last; a weak hint only.
-        recent_files: paths touched lately, newest first or last; give languages and objects.
-
-    Returns:
-        A situation whose chances need not sum to one; `nothing_coming` where no action follows.
-    """
-    text = _cut(text).strip()
-    if not text or machine_made(text):
-        return Situation(nothing_coming=True, notes=(Note(cause=NoteCause.NO_PERSON),))
-    reply = read_reply(text)
-    proposal = _proposal(previous_end, reply)
-    if reply.refuses and not reply.rest:
-        return Situation(nothing_coming=True, notes=(Note(cause=NoteCause.REFUSED),))
-    if reply.accepts and not reply.rest and not proposal:
-        return Situation(nothing_coming=True, notes=(Note(cause=NoteCause.NOTHING_PROPOSED),))
-    if reply.small_talk and not proposal:
-        return Situation(nothing_coming=True, notes=(Note(cause=NoteCause.SMALL_TALK),))
-    return _read_words(
-        text,
-        reply=reply,
-        proposal=proposal,
-        previous_end=previous_end,
-        recent_tools=recent_tools,
-        recent_files=recent_files,
-    )
-
-
-def _proposal(previous_end: str, reply: Reply) -> str:
-    if not reply.accepts or (reply.small_talk and not asks_for_leave(previous_end)):
-        return ""
-    proposal = proposal_in(previous_end, reply.picks)
-    return proposal or (previous_end[-500:].strip() if reply.goes_on else "")
+    """Read what the agent is about to do; see `Utterance.situation`."""
+    return utterance_of(text, previous_end).situation(recent_tools=recent_tools, recent_files=recent_files)
 
 
 def read_call(call: ToolCall) -> Situation:
@@ -164,16 +248,8 @@ def _touch_of(tool: str) -> Touch | None:
     return None
 
 
-def _read_words(
-    text: str,
-    *,
-    reply: Reply,
-    proposal: str,
-    previous_end: str,
-    recent_tools: Sequence[str],
-    recent_files: Sequence[str],
-) -> Situation:
-    own = reply.rest if reply.accepts or reply.refuses else text
+def _read_words(own: str, proposal: str) -> _WordsRead:
+    """Read the words of a prompt, without its yes or no, and the proposal that it accepts."""
     evidence = Evidence()
     notes: list[Note] = []
     prose = prose_of(own)
@@ -197,26 +273,43 @@ def _read_words(
         for name, chance in command_actions(command):
             evidence.add(((name, chance),), 0.35)
     _imply(evidence)
-    _weigh_tools(evidence, recent_tools)
-    actions = evidence.ranked()
     notes.extend(Note(cause=NoteCause.SAYS, detail=phrase) for phrase in evidence.phrases[:5])
     notes.extend(Note(cause=NoteCause.DENIES, detail=phrase) for phrase in evidence.denied[:2])
+    return _WordsRead(
+        chances=tuple(evidence.chances.items()),
+        notes=tuple(notes),
+        paths=named_paths,
+        proposed_paths=find_paths(proposal) if proposal else (),
+        languages=languages_in(own),
+        commands=commands,
+        objects=objects_of(f"{own}\n{proposal}" if proposal else own),
+    )
+
+
+def _situation(
+    words: _WordsRead, said: Utterance, *, recent_tools: Sequence[str], recent_files: Sequence[str]
+) -> Situation:
+    """What the words of a prompt say with what happened before it."""
+    evidence = Evidence(chances=dict(words.chances))
+    _weigh_tools(evidence, recent_tools)
+    actions = evidence.ranked()
     files = tuple(dict.fromkeys(path.replace("\\", "/") for path in recent_files))[:16]
-    proposed = find_paths(proposal) if proposal else ()
+    paths = tuple(dict.fromkeys((*words.paths, *words.proposed_paths, *files)))
     situation = Situation(
         actions=actions,
-        objects=objects_of(f"{own}\n{proposal}" if proposal else own),
-        paths=tuple(dict.fromkeys((*named_paths, *proposed, *files))),
-        languages=tuple(
-            dict.fromkeys((*languages_in(own), *languages_of((*named_paths, *proposed, *files))))
-        ),
-        commands=commands,
-        accepted=bool(proposal),
-        notes=tuple(notes),
+        objects=words.objects,
+        paths=paths,
+        languages=tuple(dict.fromkeys((*words.languages, *languages_of(paths)))),
+        commands=words.commands,
+        accepted=bool(said.proposal),
+        notes=words.notes,
     )
     if actions:
         return situation
-    if _QUESTIONS.reports.search(text) or (count_words(text) <= 3 and not named_paths and not previous_end):
+    text = said.text_shown
+    if _QUESTIONS.reports.search(text) or (
+        count_words(text) <= 3 and not words.paths and not said.previous_end
+    ):
         return replace(situation, nothing_coming=True, notes=(Note(cause=NoteCause.NO_ACTION),))
     return replace(
         situation,

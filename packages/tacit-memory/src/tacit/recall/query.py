@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import assert_never
 
 from tacit.config.settings import AgentPolicy, Budgets, RecallSettings
@@ -34,7 +33,7 @@ from tacit.reading.errors import error_signature
 from tacit.reading.moment import acts_of_tool
 from tacit.reading.moment_calls import acts_asked, acts_proposed, keys_of_acts, keys_of_call, read_call_facts
 from tacit.reading.prompts import machine_made
-from tacit.reading.situation import is_whole_question, read_call, read_finished, read_situation
+from tacit.reading.situation import read_call, read_finished, utterance_of
 from tacit.reading.terms import find_entities
 from tacit.recall.stage import Outcome, Preset
 from tacit.session.transitions import held_out
@@ -349,7 +348,7 @@ def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], *, follow_
                 text=text, situation=situation, files=files, signature=signature, goal=_goal(state)
             )
         case SubagentStarted():
-            return QueryParts(text=signal.task, situation=read_situation(signal.task), files=files)
+            return QueryParts(text=signal.task, situation=utterance_of(signal.task).situation(), files=files)
         case SessionStarted() | Compacting() | MessageEnded() | SessionEnded():
             return QueryParts(text="", situation=Situation(), files=state.recent_files)
         case _:
@@ -358,21 +357,14 @@ def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], *, follow_
 
 def _goal(state: SessionState) -> Situation | None:
     """What the prompt that governs the calls of this turn asks for; a prompt has many calls and is read once."""
-    return _read_goal(state.recent_prompts[-1], state.last_message_end) if state.recent_prompts else None
-
-
-@lru_cache(maxsize=64)
-def _read_goal(prompt: str, previous_end: str) -> Situation:
-    return read_situation(prompt, previous_end=previous_end)
+    if not state.recent_prompts:
+        return None
+    return utterance_of(state.recent_prompts[-1], state.last_message_end).situation()
 
 
 def _ask_prompt(signal: PromptSubmitted, state: SessionState, *, follow_ups: bool) -> QueryParts:
-    situation = read_situation(
-        signal.text,
-        previous_end=state.last_message_end,
-        recent_tools=state.recent_tools,
-        recent_files=state.recent_files,
-    )
+    said = utterance_of(signal.text, state.last_message_end)
+    situation = said.situation(recent_tools=state.recent_tools, recent_files=state.recent_files)
     text = signal.text
     facts: list[Note] = []
     if situation.accepted and state.last_message_end:
@@ -383,7 +375,7 @@ def _ask_prompt(signal: PromptSubmitted, state: SessionState, *, follow_ups: boo
         and count_words(signal.text) <= SHORT_PROMPT_WORDS
         and len(state.recent_prompts) > 1
         and not situation.nothing_coming
-        and not is_whole_question(signal.text)
+        and not said.is_whole_question
     ):
         text = f"{signal.text}\n{state.recent_prompts[-2]}"
         facts.append(Note(cause=NoteCause.SHORT_PROMPT_ENRICHED))

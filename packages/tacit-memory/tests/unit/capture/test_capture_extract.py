@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tacit.capture.digest import done_tasks, extend_work, follow_tasks, named_open, open_tasks, write_digest
-from tacit.capture.explicit import find_explicit
 from tacit.capture.fixes import find_fixes, same_command
-from tacit.capture.prose import spoken_sentences
 from tacit.capture.session import SessionContext, find_statements, fix_draft, open_loops
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
+from tacit.reading.explicit import find_explicit
+from tacit.reading.prose import spoken_sentences
 from tacit.state.captured import Failure, SessionWork
 
 NOT_STATED = [

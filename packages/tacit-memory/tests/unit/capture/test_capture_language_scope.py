@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.capture.explicit import find_explicit
 from tacit.capture.session import SessionContext, TurnStatement, statement_draft
 from tacit.hosts.transcripts import Turn
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
+from tacit.reading.explicit import find_explicit
 
 SHOP = project_scope("shop-0123456789")
 

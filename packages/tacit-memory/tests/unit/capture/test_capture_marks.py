@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tacit.capture.explicit import find_explicit
-from tacit.capture.marks import is_one_off, is_question, kind_of, read_marked, takes_back
+from tacit.reading.explicit import find_explicit
+from tacit.reading.marks import is_one_off, is_question, kind_of, read_marked, takes_back
 
 LEADS = (
     "", "[Image #2] ", "[Pasted text #1 +14 lines] ", "@src/billing/tax.py ", "\U0001f6a8 ", "\u2757\ufe0f ", "\ufeff", "\u200b", "btw ", "BTW, ", "PS: ", "wait no, ",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tacit.app.user_words import vouch
-from tacit.capture.explicit import find_explicit, is_taken_back_by
 from tacit.capture.session import find_statements
 from tacit.hosts.transcripts import Turn
+from tacit.reading.explicit import find_explicit, is_taken_back_by
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from tacit.capture.marks import has_leading_reference, imperative, read_marked, rule_like, word_count
 from tacit.config.yaml_file import parse_settings
 from tacit.errors import InvalidSetting
+from tacit.reading.marks import has_leading_reference, imperative, read_marked, rule_like, word_count
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex, wording
 

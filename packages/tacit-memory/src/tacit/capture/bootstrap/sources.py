@@ -26,12 +26,12 @@ from pathlib import Path
 
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
 from tacit.capture.bootstrap.markdown import Block, RuleLine, blocks_of, read_rules
-from tacit.capture.marks import kind_of, rule_like
 from tacit.errors import InvalidPayload
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.trigger import GREATEST_BREADTH
+from tacit.reading.marks import kind_of, rule_like
 from tacit.reading.sentences import split_sentences
 from tacit.reading.trigger import make_trigger
 from tacit.session.projects import git_at

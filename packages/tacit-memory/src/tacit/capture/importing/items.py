@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from tacit.capture.bootstrap.sources import kind_of_rule
-from tacit.capture.marks import kind_of
 from tacit.model.changes import Draft
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier
 from tacit.model.scope import Scope
+from tacit.reading.marks import kind_of
 from tacit.reading.trigger import make_trigger
 
 

@@ -14,16 +14,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tacit.capture.explicit import normalize_statement
-from tacit.capture.marks import word_count
-from tacit.capture.prose import (
-    asks_about_text,
-    hide_quotes,
-    in_own_voice,
-    opens_report,
-    reports_others,
-    spoken_sentences,
-)
 from tacit.capture.usage import EchoDetector
 from tacit.capture.write_up.messages import Numbered
 from tacit.capture.write_up.request import AnswerStatement
@@ -34,7 +24,17 @@ from tacit.model.ids import normalize_text
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.trigger import Trigger
 from tacit.reading.digest_lines import stems
+from tacit.reading.explicit import normalize_statement
+from tacit.reading.marks import word_count
 from tacit.reading.prompts import is_objection, read_reply
+from tacit.reading.prose import (
+    asks_about_text,
+    hide_quotes,
+    in_own_voice,
+    opens_report,
+    reports_others,
+    spoken_sentences,
+)
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.danger import danger_of

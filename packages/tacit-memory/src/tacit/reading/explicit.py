@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from tacit.capture.marks import (
+from tacit.reading.marks import (
     Marked,
     goes_on,
     is_doubtful,
@@ -30,7 +30,7 @@ from tacit.capture.marks import (
     read_marked,
     takes_back,
 )
-from tacit.capture.prose import (
+from tacit.reading.prose import (
     Sentence,
     hide_quotes,
     names_source,

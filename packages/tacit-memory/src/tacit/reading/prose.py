@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from tacit.capture.marks import speaks_marked_language
 from tacit.model.ids import normalize_text
+from tacit.reading.marks import speaks_marked_language
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.natural_language import ENGLISH, is_plainly_english, natural_language_of

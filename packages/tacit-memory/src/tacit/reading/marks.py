@@ -18,7 +18,8 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 from tacit.text.lazy_regex import wording
 from tacit.text.natural_language import ENGLISH, natural_language_of
@@ -80,11 +81,16 @@ class Marked:
     everywhere: bool = False
 
 
+@cache
+def _read_tables() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("marks.toml").read_text("utf-8"))
+
+
 class _Table:
     """The compiled table of one language; a key that it does not have matches nothing."""
 
     def __init__(self, code: str) -> None:
-        raw = tomllib.loads((files("tacit.capture") / "marks.toml").read_text("utf-8"))[code]
+        raw = _read_tables()[code]
         self._texts = {key: value.replace("\n", "") for key, value in raw.items() if isinstance(value, str)}
         joined = self._texts.get("and", "(?!)")
         self._texts["start"] = (
