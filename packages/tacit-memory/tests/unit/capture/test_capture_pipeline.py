@@ -185,9 +185,8 @@ def test_a_secret_is_never_stored_and_that_is_said() -> None:
     assert world.memories(status=None) == []
 
 
-@pytest.mark.parametrize("settings", [{"enabled": False}, {"explicit": False}])
-def test_switched_off_means_off(settings: dict[str, bool]) -> None:
-    world = World(**settings)
+def test_switched_off_means_off() -> None:
+    world = World(enabled=False)
     assert world.say("Always use tabs in Go files") == ()
 
 
