@@ -89,7 +89,6 @@ reference:
     uv run python -m tacit.api.openapi docs/reference/openapi.json
     uv run python -m tacit.cli.reference > docs/reference/cli.md
     uv run python -m tacit.cli.reference --man > docs/reference/tacit.1
-    uv run python -m tacit.cli.completion.table > packages/tacit-memory/src/tacit/cli/completion/words.json
     uv run python -m tacit.library.reference > docs/reference/library.md
     uv run python -m tacit.config.reference > docs/reference/settings.md
     uv run python -m tacit.config.reference --schema > docs/reference/settings.schema.json

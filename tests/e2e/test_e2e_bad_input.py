@@ -65,8 +65,8 @@ def test_malformed_payloads_are_silence_a_line_and_a_count(machine):
     hooks = next(f for f in machine.findings() if f["name"] == "hooks")
     assert hooks["state"] == "warn"
     assert f"the daemon refused the payload ({len(MALFORMED)})" in hooks["detail"]
-    assert "tacit logs --hooks" in hooks["advice"]
-    assert "refused with 400" in machine.tacit("logs", "--hooks").stdout
+    assert "tacit status --hooks" in hooks["advice"]
+    assert "refused with 400" in machine.tacit("status", "--hooks").stdout
     machine.goes_on()
 
 
@@ -378,7 +378,7 @@ def test_a_memory_of_delimiters_closes_no_block_and_is_not_learnt_again(machine)
     )
     shown = (
         machine.tacit("list").stdout
-        + machine.tacit("context").stdout
+        + machine.tacit("recall").stdout
         + machine.tacit("recall", "quote delimiters").stdout
     )
     assert "quote the delimiters" in shown

@@ -58,7 +58,7 @@ def answers(machine: Machine, session: str) -> dict[str, str]:
         "prompt": machine.prompt(PROMPT, session_id=f"{session}-1"),
         "compaction": machine.start(session_id=f"{session}-1", source="compact"),
         "other": machine.prompt(PROMPT, session_id=f"{session}-2"),
-        "cli": machine.tacit("context").stdout,
+        "cli": machine.tacit("recall").stdout,
         "search": mcp(machine, "memory_search", query="delimiter check"),
         "list": mcp(machine, "memory_list", limit=50, max_tokens=4000),
         "profile": mcp(machine, "memory_profile", max_tokens=4000),

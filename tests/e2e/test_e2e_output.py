@@ -47,7 +47,7 @@ def on_terminal(sandbox, *arguments, typed=b"", lines=24, columns=80, **environm
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     base = {name: value for name, value in sandbox.environment().items() if name not in ("COLUMNS", "LINES")}
     running = subprocess.Popen(
-        [sys.executable, "-m", "tacit.cli.terminal.console_script", *arguments], cwd=sandbox.project,
+        [sys.executable, "-m", "tacit.cli.main", *arguments], cwd=sandbox.project,
         env={**base, "TERM": "xterm", **environment},
         stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
     )  # fmt: skip

@@ -59,7 +59,7 @@ def test_each_level_appears_where_it_may_and_nowhere_else(machine: Machine) -> N
     other = machine.root / "other"
     (other / ".git" / "objects").mkdir(parents=True)
     assert shown(start(machine, "s5", cwd=str(other))) == set()
-    assert shown(machine.tacit("context").stdout) == everyone
+    assert shown(machine.tacit("recall").stdout) == everyone
 
     listed = machine.request("GET", f"/v1/memories?cwd={machine.project}")["memories"]
     assert {one["sensitivity"] for one in listed} == set(WORDS)

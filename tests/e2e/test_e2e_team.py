@@ -87,7 +87,7 @@ def on_path(sandbox: Sandbox, name: str):
 
 def add(admin: Sandbox, account: str, name: str, server: TacitServer, newcomer: Sandbox) -> None:
     """The administrator adds a person, who logs in with the command that was printed and joins."""
-    said = admin.tacit("team", "add", CORE, account, "--name", name, "--role", "reviewer").stdout
+    said = admin.tacit("team", "members", CORE, "--add", account, "--name", name, "--role", "reviewer").stdout
     found = re.search(rf"tacit (login {server.url} --code \S+ --first)", said)
     assert found, said
     newcomer.tacit(*found[1].split(), "--yes")
@@ -104,8 +104,8 @@ def test_a_decision_reaches_the_sessions_of_teammates_and_leaves_them_again(serv
         client.install()
         client.sandbox.wake_daemon()
     ana.tacit(*re.findall(r"tacit (login .*)", said)[0].replace("URL", server.url).split(), "--yes")
-    ana.tacit("team", "create", CORE)
-    ana.tacit("team", "project", CORE)
+    ana.tacit("team", "members", CORE, "--create")
+    ana.tacit("team", "members", CORE, "--project")
     ana.tacit("team", "join", ACME)
     add(ana, f"bo-{TAG}", "Bo Li", server, bo)
     add(ana, f"cy-{TAG}", "Cy Oz", server, cy)
@@ -119,15 +119,15 @@ def test_a_decision_reaches_the_sessions_of_teammates_and_leaves_them_again(serv
         if STATEMENT in each["content"] and each["kind"] != "digest"
     ]
     request = ana.tacit_json("share", memory["id"])["request"]
-    bo.tacit("team", "accept", request["id"])
+    bo.tacit("team", "requests", "--accept", request["id"])
 
     shown = f"teammate Ana Ruiz, {datetime.now(UTC).date()}"
-    bo.tacit("sync")
+    bo.tacit("devices", "sync")
     bo.stub.clear()
     bo_client.ask(PROMPT)
     assert bo.stub.agent_requests[0].find(STATEMENT)
     assert bo.stub.agent_requests[0].find(shown)
-    cy.tacit("sync")
+    cy.tacit("devices", "sync")
     with cy_client.serve() as opencode:
         opencode.prompt(opencode.create_session(), PROMPT)
         assert cy.stub.agent_requests[-1].find(STATEMENT)
@@ -138,11 +138,11 @@ def test_a_decision_reaches_the_sessions_of_teammates_and_leaves_them_again(serv
         assert cy.stub.agent_requests[-1].find(STATEMENT), "without the server it stays"
         server.start()
 
-        ana.tacit("unshare", memory["id"])
-        cy.tacit("sync")
+        ana.tacit("share", "--stop", memory["id"])
+        cy.tacit("devices", "sync")
         opencode.prompt(opencode.create_session(), PROMPT)
         assert not cy.stub.agent_requests[-1].find(STATEMENT)
-    bo.tacit("sync")
+    bo.tacit("devices", "sync")
     bo.stub.clear()
     bo_client.ask(PROMPT)
     assert not bo.stub.agent_requests[0].find(STATEMENT)

@@ -97,6 +97,6 @@ def test_nothing_leaves_where_the_user_is_incognito(desk: Desk) -> None:
     (desk.project / ".tacit").mkdir()
     (desk.project / ".tacit" / "config.yaml").write_text("privacy:\n  incognito: true\n")
     desk.finish("blue")
-    desk.tacit("learn")
+    desk.tacit("sessions", "--write-up")
     assert (desk.told["asked"], desk.told["waiting"]) == (0, 0)
     assert not desk.client.calls

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from tacit.cli import packages
-from tacit.cli.completion.answer import TABLE
-from tacit.cli.completion.table import render as render_words
 from tacit.cli.reference import commands, exit_codes, manual, render
 from tacit.cli.terminal.output import EXIT_CODES
 
@@ -22,10 +20,6 @@ ROOT = Path(__file__).parents[2]
 def test_the_page_is_current():
     page = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
     assert page == render(), "run: python -m tacit.cli.reference > docs/reference/cli.md"
-
-
-def test_the_words_for_completion_are_current():
-    assert TABLE.read_text("utf-8") == render_words(), "`just reference` renews cli/completion/words.json"
 
 
 @pytest.mark.parametrize("name", packages.COMMANDS)
@@ -39,7 +33,7 @@ def test_the_help_loads_no_other_package():
     code = "import sys; from tacit.cli.main import run; run(['--help']); sys.exit(any(n.partition('.')[0] in ('tacit_integrations', 'tacit_evals') for n in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0
-    assert "  proxy  " in done.stdout
+    assert "proxy" in done.stdout
 
 
 def test_every_command_takes_json_and_says_what_it_does():

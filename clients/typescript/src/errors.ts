@@ -25,5 +25,5 @@ export function errorOf(status: number, body: string): TacitError {
   }
   if (status === 503) return new TacitError("daemon_unavailable", "The daemon is busy.", { hint: "Ask again in a moment.", status })
   if (status === 504) return new TacitError("deadline_exceeded", "The daemon did not finish before the deadline.", { status })
-  return new TacitError("daemon_error", `The daemon answered with status ${status}.`, { hint: "`tacit logs` has the details.", status })
+  return new TacitError("daemon_error", `The daemon answered with status ${status}.`, { hint: "`tacit status --log` has the details.", status })
 }

@@ -39,7 +39,7 @@ export function addressOf(home: string): Address {
   const port = loopbackPort(home)
   if (port) return port
   throw new TacitError("daemon_unavailable", `No daemon listens for the home ${home}.`, {
-    hint: "Start one with `tacit serve`, or pass `start: true`.",
+    hint: "Start one with `tacit list`, or pass `start: true`.",
   })
 }
 

@@ -52,7 +52,7 @@ def test_every_key_of_the_design_holds_under_its_own_name(live):
     for goal in GOALS:
         machine.remember(goal, kind="goal", when="")
     for name, (value, key) in DESIGN.items():
-        told = machine.ask("config", "explain", f"memory_injection.{name}")
+        told = machine.ask("config", "get", "--why", f"memory_injection.{name}")
         assert (told["key"], told["layer"], told["value"]) == (key, "user", value)
     given = ask_as(machine, "build", ASKED[0][1], "m1")
     assert [goal for goal in GOALS if goal in given] == list(GOALS[1:]), "two of a kind, the newest"
@@ -63,7 +63,7 @@ def test_every_key_of_the_design_holds_under_its_own_name(live):
     machine.tacit("config", "set", "memory_injection.enabled", "false")
     wait_for(lambda: ask_as(machine, "build", ASKED[0][1], f"m{next(new)}") == "")
     machine.tacit("config", "reset", "memory_injection.max_total")
-    assert machine.ask("config", "explain", "recall.max_items")["value"] == 25
+    assert machine.ask("config", "get", "--why", "recall.max_items")["value"] == 25
 
 
 @acceptance("ambient", "D-page", "CFG-ranges", "B-agent", "B-reload", "C-overridden", "C-reset")

@@ -50,7 +50,7 @@ def test_a_store_that_does_not_fit_is_shown_as_headlines_and_fetched_by_short_id
     short = line.split(" ")[0]
     assert "stands in the index" in machine.tacit("why", "--stages", "--json").stdout
 
-    assert _holds(machine.tacit("context").stdout, name)
+    assert _holds(machine.tacit("recall").stdout, name)
 
     async def fetch() -> str:
         async with client_of(machine, "stdio") as client:

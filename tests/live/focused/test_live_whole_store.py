@@ -47,7 +47,7 @@ def _listed(text: str) -> int:
 
 
 def test_a_store_that_fits_is_given_whole(machine):
-    assert _listed(machine.tacit("context").stdout) == COUNT
+    assert _listed(machine.tacit("recall").stdout) == COUNT
     for share in (1.1, 1.0):  # they do not fit
         with machine.setting("recall.whole_start", share):
-            assert COUNT / 2 < _listed(machine.tacit("context").stdout) < COUNT
+            assert COUNT / 2 < _listed(machine.tacit("recall").stdout) < COUNT

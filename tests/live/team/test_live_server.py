@@ -101,7 +101,7 @@ def test_from_nothing_to_two_machines_with_one_memory(live, trial):
     refused = desktop.said("login", trial.command[1], "--code", "me-00000000", "--first", "--yes", code=3)
     assert "is logged in" in refused
     own = laptop.root / "mine.json"
-    laptop.tacit("team", "export", "--to", str(own))
+    laptop.tacit("export", "--teams", "--output", str(own))
     assert own.stat().st_mode & 0o077 == 0
     assert "tacit logout" in laptop.said("devices", "revoke", "laptop", "--yes", code=3)
     laptop.tacit("devices", "revoke", "desktop", "--yes")

@@ -46,7 +46,7 @@ class Person:
         return content in self.machine.contents()
 
     def sync(self) -> None:
-        self.machine.tacit("sync")
+        self.machine.tacit("devices", "sync")
 
 
 @pytest.fixture
@@ -57,9 +57,11 @@ def people(live, site: Site) -> tuple[Person, Person]:
     now_ms = int(time.time() * 1000)
     code = site.teams.members.add_organization(organization, admin=ana_name, name="Ana Ruiz", now_ms=now_ms)
     ana = Person(live(EAGER), site, ana_name, code)
-    ana.machine.tacit("team", "create", core)
-    ana.machine.tacit("team", "project", core, "--cwd", str(ana.machine.project))
-    added = ana.machine.ask("team", "add", core, bo_name, "--name", "Bo Li", "--role", "reviewer")
+    ana.machine.tacit("team", "members", core, "--create")
+    ana.machine.tacit("team", "members", core, "--project", "--cwd", str(ana.machine.project))
+    added = ana.machine.ask(
+        "team", "members", core, "--add", bo_name, "--name", "Bo Li", "--role", "reviewer"
+    )
     bo = Person(live(EAGER), site, bo_name, added["added"]["code"])
     return ana, bo
 
@@ -68,7 +70,7 @@ def share(ana: Person, bo: Person, content: str = STATEMENT) -> str:
     """Ana states `content` and asks to share it, and Bo accepts; return the id of her memory."""
     memory = ana.machine.remember(content, kind="decision", when="")["memory"]
     request = ana.machine.ask("share", memory["id"])["request"]
-    bo.machine.tacit("team", "accept", request["id"])
+    bo.machine.tacit("team", "requests", "--accept", request["id"])
     return str(memory["id"])
 
 
@@ -86,7 +88,7 @@ def test_what_a_reviewer_accepted_reaches_a_teammates_session_by_itself_with_nam
     assert "teammate" not in ana.gets()
     second = ana.machine.remember("Releases go out on Thursdays.", kind="decision", when="")["memory"]
     request = ana.machine.ask("share", second["id"])["request"]
-    bo.machine.tacit("team", "accept", request["id"])
+    bo.machine.tacit("team", "requests", "--accept", request["id"])
     wait_for(lambda: bo.has("Releases go out on Thursdays."), timeout_s=30)
 
 

@@ -199,7 +199,7 @@ def test_from_nothing_to_a_team_and_out_of_it_by_the_providers_groups(live, site
     laptop.remember("Commit messages begin with the ticket number.", kind="decision", when="")
     wait_for(lambda: len(desktop.contents()) == 1, timeout_s=30)
     laptop.tacit("team", "join", site.acme)
-    laptop.tacit("sync")
+    laptop.tacit("devices", "sync")
     assert "sso" not in laptop.tacit("status").stdout  # a month is not soon
     site.person("ana", email="ana@example.org", email_verified=True)
     assert "renewed" in sign_in(laptop, site, "ana")[0]

@@ -98,6 +98,6 @@ def test_a_machine_that_is_killed_anywhere_loses_and_doubles_nothing(live, site)
             desktop.kill()
     for machine in (laptop, desktop, laptop, desktop):
         machine.wake()
-        machine.tacit("sync")
+        machine.tacit("devices", "sync")
     assert sorted(laptop.contents()) == sorted(desktop.contents())
     assert len(desktop.contents()) == 6

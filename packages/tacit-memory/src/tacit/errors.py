@@ -182,7 +182,7 @@ class ProviderError(TacitError):
 
 
 class EmbedderMismatch(ProviderError):
-    """The stored vectors belong to another embedder; `tacit reindex` renews them."""
+    """The stored vectors belong to another embedder; `tacit doctor --reindex` renews them."""
 
     code = "embedder_mismatch"
 

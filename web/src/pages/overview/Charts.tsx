@@ -63,7 +63,7 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
       </Panel>
       <Panel title="Precision from your feedback" sub="share of what was injected that you called useful" says={feedback.precision === null ? "no feedback" : percentOf(feedback.precision)}>
         {feedback.precision === null ? (
-          <p className="sub">Open a trace and say “was useful” or “should not have been injected”. `tacit tune` learns the levels from it.</p>
+          <p className="sub">Open a trace and say “was useful” or “should not have been injected”. `tacit config tune` learns the levels from it.</p>
         ) : (
           <LineChart h={150} data={rows} dataKey="when" gridAxis="x" tickLine="none" xAxisProps={dates} yAxisProps={axisOf(100)} unit=" %" connectNulls curveType="linear" lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "precision", color: "var(--accent)" }]} />
         )}

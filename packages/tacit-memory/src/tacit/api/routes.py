@@ -139,7 +139,9 @@ def _serve(
             frames = "".join(traceback.format_tb(error.__traceback__))
             _log.error("%s %s failed: %s\n%s", endpoint.method, endpoint.path, type(error).__name__, frames)
             return problem(
-                "internal", f"Tacit failed with {type(error).__name__}.", hint="`tacit logs` has the details."
+                "internal",
+                f"Tacit failed with {type(error).__name__}.",
+                hint="`tacit status --log` has the details.",
             )
         finally:
             if gone is not None:

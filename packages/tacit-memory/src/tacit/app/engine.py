@@ -756,7 +756,7 @@ class Engine:
                 hint = (
                     "Only the user's own commands can store now."
                     if state.incognito
-                    else "`tacit unmute` ends that."
+                    else "`tacit sessions --unmute` ends that."
                 )
                 what = "this session is incognito" if state.incognito else "the user muted this session"
                 raise RefusedByTrust(f"Nothing is noted: {what}.", hint=hint)

@@ -537,7 +537,5 @@ def _related(project: ProjectRecord, folder: str) -> Related:
         text = f"This folder may be {places}, renamed: it has the same first commit, and {places} is gone. It does not see the memories."
     else:
         text = f"This folder has the same git remote as {places} ({project.remote}), whose memories it does not see."
-    text += (
-        " `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
-    )
+    text += " `tacit init --join` shares them with this folder; `tacit init --separate` keeps them apart and ends this notice."
     return Related(project=project, declined=folder in project.apart, text=text)

@@ -159,7 +159,7 @@ _CAUSE_TEXTS: dict[str, str] = {
     SilenceCause.IN_CONTEXT: "the session already holds what is relevant",
     SilenceCause.NO_ROOM: "nothing relevant fits the budget",
     SilenceCause.LATE: "the answer came after the deadline",
-    SilenceCause.FAILED: "recall failed; `tacit logs` says why",
+    SilenceCause.FAILED: "recall failed; `tacit status --log` says why",
 }
 """A cause for counts of many recalls, where the fields of `SilenceReason` differ."""
 

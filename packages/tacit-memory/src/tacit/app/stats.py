@@ -117,7 +117,7 @@ def warnings_of(parts: Parts) -> tuple[str, ...]:
     stats = parts.store.stats()
     if stats.vectors_missing:
         warnings.append(
-            f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit reindex`."
+            f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit doctor --reindex`."
         )
     if unknown := undeclared(parts.store):
         warnings.append(

@@ -1,4 +1,4 @@
-"""`tacit tune`: thresholds from the user's own store, without labels: the levels before a prompt, and the bars of an embedder of their own."""
+"""`tacit config tune`: thresholds from the user's own store, without labels: the levels before a prompt, and the bars of an embedder of their own."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def measure_cosines(
     if apply:
         origin = Origin(
             what="cosines that a share of the pairs of a prompt and a memory of its project reaches",
-            made_by="tacit tune",
+            made_by="tacit config tune",
             embedder=identity,
             details={**details_of(settings.embedder), "pairs": len(cosines)},
         )
@@ -235,7 +235,7 @@ def _told(parts: Parts, measured: UnrelatedCosines) -> tuple[MeasuredBar, ...]:
     return tuple(bars)
 
 
-# `tacit tune`: the levels of `focused` for this very store, without labels. In: stored traces. Out: a report; a file in the home.
+# `tacit config tune`: the levels of `focused` for this very store, without labels. In: stored traces. Out: a report; a file in the home.
 #
 # The null distribution is in `null_pairs`: prompts that deserve nothing. Prompts of which the owner said that nothing should have come
 # belong to it as they are, and what the owner called useful is told with what each threshold would do to it. Each level keeps a bound
@@ -434,7 +434,7 @@ def _keep(parts: Parts, levels: Sequence[TunedLevel], *, pairs: int, bound: floa
     embedder = parts.settings.current().embedder
     origin = Origin(
         what="levels before a prompt, fitted to prompts of this store that deserve nothing",
-        made_by="tacit tune",
+        made_by="tacit config tune",
         embedder=str(parts.embedder.identity),
         details={**details_of(embedder), "pairs": pairs, "bound": bound},
     )

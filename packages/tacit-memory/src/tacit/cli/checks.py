@@ -214,7 +214,7 @@ def _backup(home: Home) -> Finding:
             name="backup",
             state="warn",
             detail=f"the newest automatic backup is {days:.0f} days old",
-            advice=f"`tacit logs` says why; make room for a copy of the store in {home.backups_dir}.",
+            advice=f"`tacit status --log` says why; make room for a copy of the store in {home.backups_dir}.",
         )
     return Finding(
         name="backup", state="ok", detail=f"the newest was made {format_moment(newest.at_ms)}: {newest.path}"
@@ -233,7 +233,7 @@ def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:
         name="hooks",
         state="warn",
         detail=f"Since the log began: {counts_text}.",
-        advice=f"`tacit logs --hooks` shows the times; remove {place} and hook.count to reset the counts.",
+        advice=f"`tacit status --hooks` shows the times; remove {place} and hook.count to reset the counts.",
     )
 
 

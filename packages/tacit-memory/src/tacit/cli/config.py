@@ -1,7 +1,7 @@
-"""`tacit config`: get, set, explain, diff, reset, agents, schema.
+"""`tacit config`: get, set, reset, tune.
 
 In: arguments. Out: values with the layer they come from; a changed settings file. Works on the files themselves, so that it
-serves while no daemon runs or can run; a running one follows within a second. Only `agents` asks the daemon.
+serves while no daemon runs or can run; a running one follows within a second. Only `tune` and `get --agents` ask the daemon.
 """
 
 from __future__ import annotations
@@ -19,35 +19,106 @@ if TYPE_CHECKING:
     from tacit.config.layers import Origin, SettingsReport
     from tacit.config.overrides import SettingsTarget
 
-app = typer.Typer(
-    help="Show and change settings: for everything, one project, or one agent.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 LEVEL_KEYS = ("recall.level", "recall.thresholds.prompt")
 """What is explained with the levels and what was measured at them."""
-Key = Annotated[str, typer.Argument(help="Dotted name, such as recall.max_items.", show_default=False)]
-Agent = Annotated[str, typer.Option("--agent", help="Only for this agent.")]
-Own = Annotated[bool, typer.Option("--project", help="Only for this folder's project, in your own file.")]
-Shared = Annotated[
-    bool,
-    typer.Option("--project-file", help="In the project's .tacit/config.yaml, which can only restrict."),
-]
-User = Annotated[bool, typer.Option("--user", help="For all agents and projects (the default).")]
+ACTIONS = ("get", "set", "reset", "tune")
 
 
-@app.command("get")
-def get(
-    key: Annotated[
-        str, typer.Argument(help="Dotted name, or a section. Default: everything.", show_default=False)
+def config(
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="[get|set|reset|tune]",
+            help="set takes effect at once; reset lets the layer below decide; tune fits the levels before a prompt to your own store, and the "
+            "similarity bars of the preset to your own embedder. Default: list the settings that differ from the defaults.",
+            show_default=False,
+        ),
     ] = "",
-    agent: Agent = "",
+    key: Annotated[
+        str,
+        typer.Argument(
+            help="Dotted name, such as recall.max_items; to get, also a section or nothing.",
+            show_default=False,
+        ),
+    ] = "",
+    value: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="To set: the value. Several values, or one with commas, make a list. null resets it.",
+            show_default=False,
+        ),
+    ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="To get: the value of every layer, and which layer won.")
+    ] = False,
+    agents: Annotated[
+        bool, typer.Option("--agents", help="To get: the agents, and what each overrides.")
+    ] = False,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema", help="To get: the JSON schema of a settings file, for editors that check YAML."
+        ),
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="To reset: everything at that place.")] = False,
+    user: Annotated[bool, typer.Option("--user", help="For all agents and projects (the default).")] = False,
+    agent: Annotated[str, typer.Option("--agent", help="Only for this agent.")] = "",
+    project: Annotated[
+        bool, typer.Option("--project", help="Only for this folder's project, in your own file.")
+    ] = False,
+    project_file: Annotated[
+        bool,
+        typer.Option("--project-file", help="In the project's .tacit/config.yaml, which can only restrict."),
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="To tune: keep the levels and the bars.")] = False,
+    bound: Annotated[
+        float,
+        typer.Option(
+            min=0.01,
+            max=0.5,
+            help="To tune: largest share of the prompts that deserve nothing that may get something, at the level balanced; "
+            "quiet keeps 5/12 of it, eager 25/12.",
+        ),
+    ] = 0.12,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Print the effective values in this folder: of one setting, of a section, or of everything."""
+    """Show and change settings: for everything, one project, or one agent.
+
+    Example: `tacit config set recall.level quiet --project`
+    """
+
+    def place() -> SettingsTarget:
+        return _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
+
+    if value and action != "set":
+        raise typer.BadParameter("Only `tacit config set` takes a value.")
+    match action:
+        case "set":
+            if not (key and value):
+                raise typer.BadParameter("Name a setting and its value.")
+            _set(key, value, place(), agent=agent, cwd=cwd, as_json=as_json)
+        case "reset":
+            _reset(key, place(), everything=everything, agent=agent, cwd=cwd, as_json=as_json)
+        case "tune":
+            from tacit.cli.tuning import tune
+
+            tune(bound, apply=apply, as_json=as_json)
+        case "get" if agents:
+            _list_agents(as_json=as_json)
+        case "get" if schema:
+            _print_schema()
+        case "get" if why:
+            _explain(key, agent, cwd, as_json=as_json)
+        case "get":
+            _get(key, agent, cwd, as_json=as_json)
+        case "":
+            _list_changed(agent, cwd, as_json=as_json)
+        case _:
+            raise typer.BadParameter(f"{action!r} is none of {', '.join(ACTIONS)}.")
+
+
+def _get(key: str, agent: str, cwd: Path, *, as_json: bool) -> None:
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.design_names import own_key
 
@@ -63,24 +134,7 @@ def get(
             print_line(f"{name} = {_text(origins[-1])}")
 
 
-@app.command("set")
-def set_(
-    key: Key,
-    value: Annotated[
-        list[str],
-        typer.Argument(
-            help="The value. Several values, or one with commas, make a list. null resets it.",
-            show_default=False,
-        ),
-    ],
-    user: User = False,
-    agent: Agent = "",
-    project: Own = False,
-    project_file: Shared = False,
-    cwd: Here = Path(),
-    as_json: AsJson = False,
-) -> None:
-    """Set a value. It takes effect at once, without a restart."""
+def _set(key: str, value: list[str], place: SettingsTarget, *, agent: str, cwd: Path, as_json: bool) -> None:
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.describe import describe_settings
@@ -92,7 +146,6 @@ def set_(
     about = describe_settings().get(key)
     if about is None and not key.startswith("kinds."):
         raise unknown_setting(key, "settings")
-    place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
     converted = _value(about, value)
     home = current_context().home
     notes = ()
@@ -122,9 +175,7 @@ def set_(
         print_line("It takes effect when the daemon restarts: `tacit stop`.", style="yellow")
 
 
-@app.command("explain")
-def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Show the value of every layer, and which layer won."""
+def _explain(key: str, agent: str, cwd: Path, *, as_json: bool) -> None:
     from tacit.cli.terminal.output import print_json, print_line, print_rows
     from tacit.config.describe import describe_settings
     from tacit.config.design_names import own_key
@@ -157,9 +208,7 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
         print_rows("", columns, [_level_texts(level) for level in levels], empty="")
 
 
-@app.command("diff")
-def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """List the settings that differ from the defaults: value, default, layer, place."""
+def _list_changed(agent: str, cwd: Path, *, as_json: bool) -> None:
     from tacit.cli.terminal.output import print_json, print_rows
 
     report = _report(cwd, agent, warn=not as_json)
@@ -178,18 +227,9 @@ def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None
     )
 
 
-@app.command("reset")
-def reset(
-    key: Annotated[str, typer.Argument(help="Dotted name. With --all, everything.", show_default=False)] = "",
-    everything: Annotated[bool, typer.Option("--all", help="Reset everything at that place.")] = False,
-    user: User = False,
-    agent: Agent = "",
-    project: Own = False,
-    project_file: Shared = False,
-    cwd: Here = Path(),
-    as_json: AsJson = False,
+def _reset(
+    key: str, place: SettingsTarget, *, everything: bool, agent: str, cwd: Path, as_json: bool
 ) -> None:
-    """Reset a value. The layer below takes effect at once."""
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.design_names import own_key
@@ -198,11 +238,10 @@ def reset(
     from tacit.errors import InvalidInput
 
     if bool(key) == everything:
-        raise InvalidInput("Name a setting, or use --all.", hint="`tacit config diff` lists what is set.")
+        raise InvalidInput("Name a setting, or use --all.", hint="`tacit config` lists what is set.")
     old, key = key, own_key(key)
     if key and nearest_key(key) != key and not _known(key):
         raise unknown_setting(key, "settings")
-    place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
     home = current_context().home
     was_reset = sum(reset_values(home, place, key=name) for name in {old, key}) > 0
     origins = _report(cwd, agent).origins.get(key, ())
@@ -214,9 +253,7 @@ def reset(
         print_line(f"{key} = {_text(origins[-1])}  ({_where(origins[-1])})" if origins else "Reset.")
 
 
-@app.command("agents")
-def agents(as_json: AsJson = False) -> None:
-    """List the agents, and whether their settings follow the default or override it."""
+def _list_agents(*, as_json: bool) -> None:
     from tacit.cli.connection import ask_all
     from tacit.cli.terminal.output import print_json, print_rows
 
@@ -240,32 +277,12 @@ def agents(as_json: AsJson = False) -> None:
     )
 
 
-@app.command("schema")
-def schema(
-    write: Annotated[
-        bool, typer.Option("--write", help="Write it beside your settings, where editors find it.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Print the JSON schema of a settings file, for editors that check and complete YAML."""
+def _print_schema() -> None:
     import sys
 
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_json, print_line
-    from tacit.config.overrides import SCHEMA_FILE
     from tacit.config.reference import schema_text
 
-    if not write:
-        sys.stdout.write(schema_text())
-        return
-    target = current_context().home.config_file.with_name(SCHEMA_FILE)
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target.touch(mode=0o600)
-    target.write_text(schema_text(), "utf-8")
-    if as_json:
-        print_json({"file": str(target)})
-    else:
-        print_line(f"Written to {target}.")
+    sys.stdout.write(schema_text())
 
 
 # --- parts

@@ -40,6 +40,9 @@ def doctor(
         bool,
         typer.Option("--hosts/--no-hosts", help="Run the agents against a stub model to prove the path."),
     ] = True,
+    reindex: Annotated[
+        bool, typer.Option("--reindex", help="Only renew the vectors that belong to another embedder.")
+    ] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -48,6 +51,9 @@ def doctor(
 
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
 
+    if reindex:
+        _renew_vectors(as_json=as_json)
+        return
     findings: list[Finding] = []
     for finding in examine((*(host or ()), *(host_option or ())), proofs=hosts, cwd=cwd):
         findings.append(finding)
@@ -68,6 +74,24 @@ def doctor(
         print_line(f"{summary} {doubtful} more need attention (warn)." if doubtful else summary)
     if broken:
         raise typer.Exit(SOME_PROBLEM)
+
+
+def _renew_vectors(*, as_json: bool) -> None:
+    from tacit.app.wiring import open_engine
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.interaction import Progress
+    from tacit.cli.terminal.output import print_json, print_line
+
+    engine = open_engine(current_context().home.root)
+    try:
+        with Progress("renewing vectors", quiet=as_json) as progress:
+            renewed = engine.maintenance.reindex(progress=progress.update)
+    finally:
+        engine.close()
+    if as_json:
+        print_json({"embedded": renewed})
+        return
+    print_line(f"renewed {renewed} vectors" if renewed else "every vector already belongs to this embedder")
 
 
 def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Finding]:

@@ -30,16 +30,15 @@ from tacit.cli import (
     memories,
     packages,
     service,
+    sessions,
     setup,
     status,
     sync,
     team,
     traces,
-    tuning,
     ui,
 )
-from tacit.cli.maintenance import learn, learned, purge, review, token
-from tacit.cli.statistics import stats
+from tacit.cli.maintenance import purge, review, token
 from tacit.cli.terminal.pager import paged
 from tacit.cli.transfer import exporting, importing
 from tacit.errors import TacitError
@@ -91,7 +90,8 @@ app = typer.Typer(
     name="tacit",
     cls=GroupedCommands,
     help="Tacit gives a coding agent a memory that works without being asked.",
-    epilog="Begin with `tacit demo`, then `tacit install`. Every command takes --json and --help.",
+    epilog="Begin with `tacit install`. Every command takes --json and --help. Further commands: "
+    "purge, backup, restore, stop, mcp, token, logout, devices, get, proxy, eval; docs/reference/cli.md has all.",
     no_args_is_help=True,
     rich_markup_mode=None,  # rich help costs 700 ms
     pretty_exceptions_enable=False,
@@ -100,9 +100,6 @@ app = typer.Typer(
 
 _WrongUsage: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """What the parser raises; typer shows no more of it than its subclasses."""
-START = "Set up"
-MEMORIES = "Memories"
-RUNNING = "Running"
 
 
 def _version(asked: bool) -> None:
@@ -123,80 +120,67 @@ def _root(
     """Tacit gives a coding agent a memory that works without being asked."""
 
 
-_ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""For the stand-in of a command that another package brings: it answers whatever follows it."""
-for _panel, _commands in (
-    (
-        START,
-        {
-            "demo": demo.demo,
-            "install": setup.install,
-            "uninstall": setup.uninstall,
-            "init": setup.init,
-            "join": setup.join,
-            "separate": setup.separate,
-            "doctor": doctor.doctor,
-        },
-    ),
-    (
-        MEMORIES,
-        {
-            "remember": memories.remember,
-            "recall": memories.recall,
-            "get": memories.get,
-            "context": memories.context,
-            "list": memories.list_,
-            "show": memories.show,
-            "edit": memories.edit,
-            "forget": memories.forget,
-            "purge": purge.purge,
-            "wrong": memories.wrong,
-            "undo": review.undo,
-            "why": traces.why,
-            "why-not": traces.why_not,
-            "digest": learned.digest,
-            "learn": learn.learn,
-            "learned": learned.learned,
-            "tune": tuning.tune,
-            "export": exporting.export,
-            "share": team.share,
-            "unshare": team.unshare,
-            "login": sync.login,
-            "logout": sync.logout,
-            "sync": sync.sync,
-        },
-    ),
-    (
-        RUNNING,
-        {
-            "status": status.status,
-            "stats": stats.stats,
-            "mute": service.mute,
-            "unmute": service.unmute,
-            "ui": ui.ui,
-            "serve": service.serve,
-            "mcp": service.mcp,
-            "proxy": packages.missing("proxy"),
-            "stop": service.stop,
-            "logs": service.logs,
-            "backup": service.backup,
-            "restore": service.restore,
-            "reindex": service.reindex,
-            "redact": service.redact,
-        },
-    ),
-):
+_PANELS: dict[str, dict[str, Any]] = {
+    "Start": {
+        "install": setup.install,
+        "init": setup.init,
+        "status": status.status,
+        "ui": ui.ui,
+        "demo": demo.demo,
+        "doctor": doctor.doctor,
+        "uninstall": setup.uninstall,
+    },
+    "Memories": {
+        "remember": memories.remember,
+        "recall": memories.recall,
+        "list": memories.list_,
+        "show": memories.show,
+        "edit": memories.edit,
+        "forget": memories.forget,
+        "undo": review.undo,
+        "review": review.review,
+    },
+    "Why": {
+        "why": traces.why,
+        "why-not": traces.why_not,
+        "sessions": sessions.sessions,
+    },
+    "Other tools and machines": {
+        "import": importing.import_,
+        "export": exporting.export,
+        "share": team.share,
+        "login": sync.login,
+    },
+    "Settings": {"config": config.config},
+}
+"""Heading -> the commands below it in `--help`."""
+_FURTHER: dict[str, Any] = {
+    "purge": purge.purge,
+    "backup": service.backup,
+    "restore": service.restore,
+    "stop": service.stop,
+    "mcp": service.mcp,
+    "token": token.token,
+    "logout": sync.logout,
+    "devices": sync.devices,
+    "get": memories.get,
+}
+"""Commands that `--help` leaves out, so that it fits one screen; the reference and `man tacit` have them."""
+FURTHER = "Further commands"
+for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
-        app.command(
-            _name, rich_help_panel=_panel, context_settings=_ANY if _name in packages.COMMANDS else None
-        )(_command)
-app.add_typer(importing.app, rich_help_panel=MEMORIES)
-app.add_typer(review.app, name="review", rich_help_panel=MEMORIES)
-app.add_typer(team.app, name="team", rich_help_panel=MEMORIES)
-app.add_typer(sync.app, name="devices", rich_help_panel=MEMORIES)
-app.add_typer(config.app, name="config", rich_help_panel=RUNNING)
-app.add_typer(token.app, name="token", rich_help_panel=RUNNING)
-app.command("eval", rich_help_panel=RUNNING, context_settings=_ANY)(packages.missing("eval"))
+        app.command(_name, rich_help_panel=_panel)(_command)
+    if "share" in _commands:
+        app.add_typer(team.app, name="team", rich_help_panel=_panel)
+for _name, _command in _FURTHER.items():
+    app.command(_name, rich_help_panel=FURTHER, hidden=True)(_command)
+for _name in packages.COMMANDS:
+    app.command(
+        _name,
+        rich_help_panel=FURTHER,
+        hidden=True,
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )(packages.missing(_name))
 
 
 @cache
@@ -206,17 +190,8 @@ def _tree() -> Any:
 
 
 def whole_tree() -> Any:
-    """Return a tree of commands with those of other packages, for the pages and tables that are made from it.
-
-    Raises:
-        LookupError: such a package is not installed.
-    """
-    tree: Any = typer.main.get_command(app)
-    for name, (package, _) in packages.COMMANDS.items():
-        stand_in = tree.commands[name]
-        if tree.get_command(None, name) is stand_in:
-            raise LookupError(f"{package} is not installed: `uv sync --all-packages`")
-    return tree
+    """Return a tree of commands, for the pages and tables that are made from it."""
+    return typer.main.get_command(app)
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})

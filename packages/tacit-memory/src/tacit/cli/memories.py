@@ -1,4 +1,4 @@
-"""Commands on memories: remember recall context list show edit forget.
+"""Commands on memories: remember recall get list show edit forget.
 
 In: arguments. Out: what the daemon answered, as lines, a table or JSON. Never opens the store itself.
 """
@@ -208,13 +208,25 @@ def recall(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Search the memory."""
+    """Search the memory. Without a text: print what a session that starts in this folder gets.
+
+    Example: `tacit recall how do we deploy`
+    """
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_rows, short_ids, shorten_line
+    from tacit.cli.terminal.output import print_json, print_line, print_rows, short_ids, shorten_line
 
     search_text = " ".join(text or []).strip()
-    if surface not in ("start", "compaction") and not (search_text or command or path or tool or error):
-        raise typer.BadParameter("Give a search text.")
+    if not (search_text or command or path or tool or error) and surface != "compaction":
+        if text or surface not in ("on_demand", "start"):
+            raise typer.BadParameter("Give a search text.")
+        if not (budget or session or as_of):
+            pack = ask("GET", "/v1/context", {"cwd": str(cwd.absolute())})
+            if as_json:
+                print_json(pack)
+            else:
+                print_line(pack["block"]["text"] or "Nothing: a session that starts here gets no memory.")
+            return
+        surface = "start"
     question = drop_empty(
         text=search_text,
         previous=previous,
@@ -270,18 +282,6 @@ def days_held(validity: dict[str, Any]) -> str:
     until, offset = validity["valid_to_ms"], validity["offset_ms"]
     since = f"since {day(validity['valid_from_ms'], offset)}"
     return since if until is None else f"{since} until {day(until, offset)}"
-
-
-def context(cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Print the start pack of a session in this folder."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
-    answer = ask("GET", "/v1/context", {"cwd": str(cwd.absolute())})
-    if as_json:
-        print_json(answer)
-        return
-    print_line(answer["block"]["text"] or "Nothing: a session that starts here gets no memory.")
 
 
 def list_(
@@ -434,6 +434,12 @@ def edit(
             "--all-branches", help="Let it hold on all branches, not only on the one it was learned on."
         ),
     ] = False,
+    wrong: Annotated[
+        bool,
+        typer.Option(
+            "--wrong", help="Only report that it was wrong or unwanted: this lowers its importance."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Change the given parts of a memory. An edit confirms the memory, and the history keeps the old version."""
@@ -453,10 +459,15 @@ def edit(
     )
     if scope == "project":
         body["cwd"] = str(Path.cwd())
-    if not body:
+    if bool(body) == wrong:
         raise typer.BadParameter(
-            "Use one of --content, --headline, --kind, --when, --scope, --importance, --sensitivity, --pin, --unpin or --all-branches."
+            "--wrong stands alone."
+            if wrong
+            else "Use one of --content, --headline, --kind, --when, --scope, --importance, --sensitivity, --pin, --unpin, --all-branches or --wrong."
         )
+    if wrong:
+        _report_wrong(memory, as_json=as_json)
+        return
     answer = ask("PATCH", memory_path(memory), body)
     if as_json:
         print_json(answer)
@@ -464,6 +475,22 @@ def edit(
     changed = answer["memory"]
     print_line(
         f"changed {changed['id']} [{changed['kind']}] {changed['content']}\n  when: {when_of(changed)}"
+    )
+
+
+def _report_wrong(memory: str, *, as_json: bool) -> None:
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    ask("POST", f"{memory_path(memory)}/feedback", {"useful": False})
+    answer = ask("GET", memory_path(memory))
+    if as_json:
+        print_json(answer)
+        return
+    m = answer["memory"]
+    print_line(
+        f"noted {m['id']} {m['content']}\n  importance {m['importance']:.2f}, {m['status']}; "
+        f"`tacit edit {m['id']}` corrects it, `tacit forget {m['id']}` ends it"
     )
 
 
@@ -481,23 +508,6 @@ def forget(
         print_json(answer)
         return
     print_line(f"forgotten {answer['memory']['id']} {answer['memory']['content']}")
-
-
-def wrong(memory: MemoryId, as_json: AsJson = False) -> None:
-    """Report that a memory was wrong or unwanted. This lowers its importance."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
-    ask("POST", f"{memory_path(memory)}/feedback", {"useful": False})
-    answer = ask("GET", memory_path(memory))
-    if as_json:
-        print_json(answer)
-        return
-    m = answer["memory"]
-    print_line(
-        f"noted {m['id']} {m['content']}\n  importance {m['importance']:.2f}, {m['status']}; "
-        f"`tacit edit {m['id']}` corrects it, `tacit forget {m['id']}` ends it"
-    )
 
 
 def _was_read_off(provenance: dict[str, Any]) -> bool:

@@ -17,14 +17,15 @@ HEAD = """# Commands
 Made from `packages/tacit-memory/src/tacit/cli/` by `python -m tacit.cli.reference`; do not edit by hand.
 
 Every command takes `--help` and `--json`. With `--json` it prints one JSON document on standard output, and errors as one JSON line with
-`code`, `message` and `hint` on standard error; wrong usage has the code `wrong_usage`. Only for `eval`, `--json FILE` names the file of its
-scorecard. Questions and progress go to standard error. `tacit --install-completion` adds completion to your shell: of commands and
-options, and of ids, kinds, scopes, sessions and settings while a daemon runs. The wheel installs this page as `man tacit`, too.
+`code`, `message` and `hint` on standard error; wrong usage has the code `wrong_usage`. Questions and progress go to standard error.
+`tacit --install-completion` adds completion to your shell: of commands and options, and of ids of memories while a daemon runs.
+The wheel installs this page as `man tacit`, too. `tacit proxy` comes with tacit-integrations ([proxy](../guide/proxy.md)), `tacit eval` with
+tacit-evals ([benchmarks](../guide/benchmarks.md)).
 
 On a terminal, output that is longer than the screen goes through a pager: `PAGER`, else less or more; `PAGER=cat`
 shows it as it is, and so does `tacit --no-pager COMMAND`. Tables fit the width of the terminal. With `NO_COLOR` set there are no colors.
 
-Commands on memories use the daemon and start it if none runs. `status`, `stop` and `logs` start none. `demo`, `restore`, `reindex`,
+Commands on memories use the daemon and start it if none runs. `status` and `stop` start none. `demo`, `restore`, `doctor --reindex`,
 `export` and `import PATH` work in their own process.
 
 | exit code | meaning |
@@ -69,12 +70,14 @@ def exit_codes() -> dict[int, str]:
 
 
 def commands() -> dict[str, Any]:
-    """The commands by name, in the order of the help page; those of a group stand under both names."""
+    """Return the commands of this package by name, in the order of the help page; those of a group stand under both names."""
     from tacit.cli.main import whole_tree
+    from tacit.cli.packages import COMMANDS
 
-    group = whole_tree()
     by_name: dict[str, Any] = {}
-    for name, command in group.commands.items():
+    for name, command in whole_tree().commands.items():
+        if name in COMMANDS:
+            continue
         inner: dict[str, Any] | None = getattr(command, "commands", None)
         for subname, subcommand in ({"": command} if inner is None else inner).items():
             subcommand.rich_help_panel = command.rich_help_panel or subcommand.rich_help_panel
@@ -112,6 +115,8 @@ def _section(name: str, command: Any) -> str:
 
 
 def _usage(argument: Any) -> str:
+    if argument.metavar:
+        return str(argument.metavar)
     word = str(argument.name).upper() + ("..." if argument.nargs == -1 else "")
     return word if argument.required else f"[{word}]"
 

@@ -298,6 +298,20 @@ def init(
         bool | None,
         typer.Option("--backfill/--no-backfill", help="Learn from past transcripts. Default: ask."),
     ] = None,
+    join: Annotated[
+        bool,
+        typer.Option(
+            "--join",
+            help="Only share memories with another folder of the same git remote, or take over those of the folder that this one was before it was renamed.",
+        ),
+    ] = False,
+    separate: Annotated[
+        bool,
+        typer.Option(
+            "--separate",
+            help="Only make this folder a project of its own, even if others have the same git remote. Undoes --join.",
+        ),
+    ] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -306,12 +320,23 @@ def init(
     Shows what its rule files hold and asks once whether they are your own rules. README, manifests and commits are found when asked
     for; decision records wait in `tacit review`.
     """
+    folder = str(cwd.absolute())
+    if join and separate:
+        raise typer.BadParameter("Use --join or --separate.")
+    if join:
+        _join(folder, yes=yes, as_json=as_json)
+    elif separate:
+        _separate(folder, as_json=as_json)
+    else:
+        _take_in(folder, backfill=backfill, yes=yes, as_json=as_json)
+
+
+def _take_in(folder: str, *, backfill: bool | None, yes: bool, as_json: bool) -> None:
     from tacit.cli.connection import ask, ask_all
     from tacit.cli.context import current_context
     from tacit.cli.maintenance.learn import offer_write_up
     from tacit.cli.terminal.output import format_count, format_size, print_json, print_line, print_rows
 
-    folder = str(cwd.absolute())
     notice = _settle_related(folder)
     users = current_context().user_speaks
     confirmed = users and _takes_rules(folder, yes=yes, quiet=as_json)
@@ -359,7 +384,7 @@ def init(
         print_line(f"{len(past)} past transcripts were not read: `tacit init --backfill` learns from them.")
     if notice:
         print_line(f"! {notice}", style="yellow")
-    print_line("`tacit list` shows the memories here, `tacit context` the start pack of a session.")
+    print_line("`tacit list` shows the memories here, `tacit recall` the start pack of a session.")
 
 
 def _tell_what_others_wrote(memories: list[dict[str, Any]], *, confirmed: bool) -> None:
@@ -391,13 +416,11 @@ def _settle_related(folder: str) -> str:
     return ""
 
 
-def join(yes: Yes = False, cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Share memories with another folder of the same git remote, or take over the memories of the folder that this one was before it was renamed."""
+def _join(folder: str, *, yes: bool, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
 
-    folder = str(cwd.absolute())
     for related in ask("GET", "/v1/projects/here", {"cwd": folder})["related"]:
         if not as_json:
             print_line(related["text"].partition(" `tacit")[0])
@@ -410,16 +433,15 @@ def join(yes: Yes = False, cwd: Here = Path(), as_json: AsJson = False) -> None:
     print_line(f"{joined['project']['name']} now shares its memories: {shared}.")
 
 
-def separate(cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Make this folder a separate project, even if other folders have the same git remote. This undoes `tacit join`."""
+def _separate(folder: str, *, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    separated = ask("POST", "/v1/projects/separate", {"cwd": str(cwd.absolute())})
+    separated = ask("POST", "/v1/projects/separate", {"cwd": folder})
     if as_json:
         print_json(separated)
         return
-    print_line(f"{separated['project']['root']} is now a separate project. `tacit join` undoes this.")
+    print_line(f"{separated['project']['root']} is now a separate project. `tacit init --join` undoes this.")
 
 
 def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
@@ -502,7 +524,7 @@ def settle_writer(hosts: Sequence[str], *, named: str) -> str:
     set_values(place.home, SettingsTarget(), {WRITER_SETTING: provider})
     if provider == "off":
         return f"Sessions are not sent to a model. `tacit config set {WRITER_SETTING} {offered or 'claude'}` changes that."
-    message = f"{WRITER_TITLES.get(provider, provider)} writes up sessions that end; `tacit learn --dry-run` shows what is sent."
+    message = f"{WRITER_TITLES.get(provider, provider)} writes up sessions that end; `tacit sessions --write-up --dry-run` shows what is sent."
     return f"{message} Restart a running daemon with `tacit stop`."
 
 

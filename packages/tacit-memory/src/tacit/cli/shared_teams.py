@@ -12,68 +12,102 @@ import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty
 
-TeamName = Annotated[str, typer.Argument(help="Team, such as `acme` or `acme/core`.", show_default=False)]
-Account = Annotated[str, typer.Argument(help="Account of the person.", show_default=False)]
-RoleName = Annotated[
-    str,
-    typer.Option("--role", help="reader (receives), writer (asks to share), reviewer (decides) or admin."),
-]
-RequestId = Annotated[
-    str, typer.Argument(help="Id of the request, or its beginning or ending.", show_default=False)
-]
-Comment = Annotated[str, typer.Option("--comment", help="Why, for the author.", show_default=False)]
+MOST_AUDITED = 200
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the group."""
-    for name, command in (
-        ("create", create),
-        ("members", members),
-        ("add", add),
-        ("remove", remove),
-        ("project", project),
-        ("requests", requests),
-        ("accept", accept),
-        ("refuse", refuse),
-        ("withdraw", withdraw),
-        ("audit", audit),
-        ("export", export),
-        ("service-account", service_account),
-    ):
-        app.command(name)(command)
-
-
-def create(team: TeamName, as_json: AsJson = False) -> None:
-    """Make a team in an organization, such as `acme/core`. Administrators of the organization can do this."""
-    from tacit.cli.connection import ask
-
-    print_teams(ask("POST", "/v1/teams", {"team": team}), as_json=as_json)
-
-
-def members(team: TeamName, as_json: AsJson = False) -> None:
-    """List the members of a team on the server."""
-    from tacit.cli.connection import ask_all
-
-    _print_members(ask_all("/v1/teams/members", "members", {"team": team}), as_json=as_json)
-
-
-def add(
-    team: TeamName,
-    account: Account,
+def members(
+    team: Annotated[str, typer.Argument(help="Team, such as `acme` or `acme/core`.", show_default=False)],
+    create: Annotated[
+        bool, typer.Option("--create", help="Make this team in its organization, whose administrators can.")
+    ] = False,
+    add: Annotated[
+        str,
+        typer.Option(
+            "--add",
+            help="Account of a person to add, or whose role or name to change. They get its memories after they have run `tacit team join`.",
+            show_default=False,
+        ),
+    ] = "",
+    remove: Annotated[
+        str,
+        typer.Option(
+            "--remove",
+            help="Account of a person, or a service account. From an organization: from all its teams. Their devices end the memories from there.",
+            show_default=False,
+        ),
+    ] = "",
+    service_account: Annotated[
+        str,
+        typer.Option(
+            "--service-account",
+            help="Name of a service account in this organization, for agents in CI or the cloud, to make or to give a new token, which is shown only once. "
+            "What it states is trusted at most like the words of an assistant, and it cannot decide on requests.",
+            show_default=False,
+        ),
+    ] = "",
     role: Annotated[
         str,
         typer.Option(
             "--role",
-            help="reader (receives), writer (asks to share), reviewer (decides) or admin. Default: as it is, for a new member writer.",
+            help="reader (receives), writer (asks to share), reviewer (decides) or admin. Default: as it is, for a new member writer, for a service account reader.",
             show_default=False,
         ),
     ] = "",
     name: Annotated[
-        str, typer.Option("--name", help="The name that teammates see.", show_default=False)
+        str, typer.Option("--name", help="With --add: the name that teammates see.", show_default=False)
     ] = "",
+    days: Annotated[
+        int,
+        typer.Option("--days", min=1, max=366, help="With --service-account: days until its token expires."),
+    ] = 90,
+    project: Annotated[
+        bool | None,
+        typer.Option(
+            "--project/--no-project",
+            help="Allow the memories of this folder's project to be shared with the team, or no longer. The server knows a project by its git remote.",
+            show_default=False,
+        ),
+    ] = None,
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit",
+            help="List its audit log instead: who did what, newest first. Administrators can see it. It never holds the words of a memory.",
+        ),
+    ] = False,
+    yes: Yes = False,
+    cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Add a person to a team, or change their role or name. They get its memories after they have run `tacit team join`."""
+    """List the members of a team on the server, or change them.
+
+    Example: `tacit team members acme/core --add bo --role reviewer`
+    """
+    if sum(map(bool, (create, add, remove, service_account, project is not None, audit))) > 1:
+        raise typer.BadParameter(
+            "Use one of --create, --add, --remove, --service-account, --project, --no-project and --audit."
+        )
+    if create:
+        from tacit.cli.connection import ask
+
+        print_teams(ask("POST", "/v1/teams", {"team": team}), as_json=as_json)
+    elif add:
+        _add(team, add, role, name, as_json=as_json)
+    elif remove:
+        _remove(team, remove, yes=yes, as_json=as_json)
+    elif service_account:
+        _make_service_account(team, service_account, role or "reader", days, as_json=as_json)
+    elif project is not None:
+        _allow_project(team, cwd, stop=not project, as_json=as_json)
+    elif audit:
+        _print_audit(team, as_json=as_json)
+    else:
+        from tacit.cli.connection import ask_all
+
+        _print_members(ask_all("/v1/teams/members", "members", {"team": team}), as_json=as_json)
+
+
+def _add(team: str, account: str, role: str, name: str, *, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -97,8 +131,7 @@ def add(
         print_line(f"To receive what {organization} shares, they run: tacit team join {organization}")
 
 
-def remove(team: TeamName, account: Account, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Remove a member or a service account from a team, or from an organization with all its teams. Their devices end the memories from there."""
+def _remove(team: str, account: str, *, yes: bool, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
 
@@ -107,13 +140,7 @@ def remove(team: TeamName, account: Account, yes: Yes = False, as_json: AsJson =
     _print_members(ask("POST", "/v1/teams/members/remove", body), as_json=as_json)
 
 
-def project(
-    team: TeamName,
-    cwd: Here = Path(),
-    stop: Annotated[bool, typer.Option("--stop", help="No longer allow its memories to be shared.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Allow the memories of this folder's project to be shared with a team. The server knows a project by its git remote."""
+def _allow_project(team: str, cwd: Path, *, stop: bool, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -130,12 +157,89 @@ def project(
     print_line(f"Memories of {done['project']['remote']} can be shared with {team}.")
 
 
+def _print_audit(team: str, *, as_json: bool) -> None:
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import format_moment, print_json, print_rows
+
+    found = ask("GET", "/v1/teams/audit", {"team": team, "limit": MOST_AUDITED})
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (format_moment(entry["at_ms"]), entry["principal"], entry["device"][:12], entry["action"], entry["subject"])
+        for entry in found["entries"]
+    ]  # fmt: skip
+    print_rows("", ("when", "who", "device", "what", "of"), rows, empty="The audit log is empty.")
+
+
+def _make_service_account(organization: str, name: str, role: str, days: int, *, as_json: bool) -> None:
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+    from tacit.model.memory import day
+
+    body = {"team": organization, "name": name, "role": role, "days": days}
+    made = ask("POST", "/v1/teams/service-accounts", body)
+    if as_json:
+        print_json(made)
+        return
+    member = made["added"]["member"]
+    print_line(f"{member['principal']} is {role} in {organization} until {day(member['until_ms'])}.")
+    print_line("Its token, which is shown only once:")
+    print_line(f"\n    {made['added']['token']}\n", style="bold")
+
+
 def requests(
     team: Annotated[str, typer.Argument(help="Team. Default: all your teams.", show_default=False)] = "",
+    accept: Annotated[
+        str,
+        typer.Option(
+            "--accept",
+            help="Id of a request, or its beginning or ending: every member gets the statement with the name of its author and its date.",
+            show_default=False,
+        ),
+    ] = "",
+    refuse: Annotated[
+        str,
+        typer.Option(
+            "--refuse", help="Id of a request. Its author sees who refused it and why.", show_default=False
+        ),
+    ] = "",
+    withdraw: Annotated[
+        str, typer.Option("--withdraw", help="Id of a request of your own.", show_default=False)
+    ] = "",
+    comment: Annotated[str, typer.Option("--comment", help="Why, for the author.", show_default=False)] = "",
+    content: Annotated[
+        str,
+        typer.Option("--content", help="With --accept: other words to share instead.", show_default=False),
+    ] = "",
+    replaces: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--replaces",
+            help="With --accept: id of a shared memory that it replaces; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Also list those that were decided.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the waiting requests to share: your own, and those that you may decide."""
+    """List the waiting requests to share, your own and those that you may decide, or decide one.
+
+    Example: `tacit team requests --accept 3f9a2c1`
+    """
+    if sum(map(bool, (accept, refuse, withdraw))) > 1:
+        raise typer.BadParameter("Use one of --accept, --refuse and --withdraw.")
+    if accept:
+        _decide(accept, "accept", as_json, content=content, replaces=replaces or [], comment=comment)
+    elif refuse:
+        _decide(refuse, "refuse", as_json, comment=comment)
+    elif withdraw:
+        _decide(withdraw, "withdraw", as_json)
+    else:
+        _print_requests(team, every=every, as_json=as_json)
+
+
+def _print_requests(team: str, *, every: bool, as_json: bool) -> None:
     from tacit.cli.connection import ask_all
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.model.memory import day
@@ -161,111 +265,7 @@ def requests(
         if request["comment"]:
             print_line(f"    {request['decided_by']}: {request['comment']}")
     if any(request["decidable"] for request in found["requests"]):
-        print_line("Decide with `tacit team accept ID` or `tacit team refuse ID`.")
-
-
-def accept(
-    request: RequestId,
-    content: Annotated[
-        str, typer.Option("--content", help="Other words to share instead.", show_default=False)
-    ] = "",
-    replaces: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--replaces", help="Id of a shared memory that it replaces; may be repeated.", show_default=False
-        ),
-    ] = None,
-    comment: Comment = "",
-    as_json: AsJson = False,
-) -> None:
-    """Accept a request: every member of the team gets the statement with the name of its author and its date."""
-    _decide(request, "accept", as_json, content=content, replaces=replaces or [], comment=comment)
-
-
-def refuse(request: RequestId, comment: Comment = "", as_json: AsJson = False) -> None:
-    """Refuse a request. Its author sees who refused it and why."""
-    _decide(request, "refuse", as_json, comment=comment)
-
-
-def withdraw(request: RequestId, as_json: AsJson = False) -> None:
-    """Withdraw one of your requests."""
-    _decide(request, "withdraw", as_json)
-
-
-def audit(
-    team: TeamName,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=500, help="Most entries to list.")] = 50,
-    as_json: AsJson = False,
-) -> None:
-    """List the audit log of a team: who did what, newest first. Administrators can see it. It never holds the words of a memory."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_moment, print_json, print_rows
-
-    found = ask("GET", "/v1/teams/audit", {"team": team, "limit": limit})
-    if as_json:
-        print_json(found)
-        return
-    rows = [
-        (format_moment(entry["at_ms"]), entry["principal"], entry["device"][:12], entry["action"], entry["subject"])
-        for entry in found["entries"]
-    ]  # fmt: skip
-    print_rows("", ("when", "who", "device", "what", "of"), rows, empty="The audit log is empty.")
-
-
-def export(
-    to: Annotated[Path, typer.Option("--to", help="File to write.", show_default=False)],
-    as_json: AsJson = False,
-) -> None:
-    """Write everything that the server holds about you in your teams to a JSON file: memberships, shared memories, requests.
-
-    The memories of your own devices are encrypted on the server; `tacit export` writes those of this home.
-    """
-    import json
-
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_count, print_json, print_line
-    from tacit.errors import InvalidInput
-
-    owned = ask("GET", "/v1/teams/mine")["owned"]
-    try:
-        to.touch(mode=0o600, exist_ok=False)
-        to.write_text(json.dumps(owned, ensure_ascii=False, indent=2), "utf-8")
-    except OSError as error:
-        raise InvalidInput(
-            f"{to} cannot be written: {error.strerror or error}.", hint="Give another file with --to."
-        ) from error
-    if as_json:
-        print_json({"path": str(to), "memories": len(owned["memories"])})
-        return
-    print_line(f"Wrote {format_count(len(owned['memories']))} to {to}.")
-
-
-def service_account(
-    organization: Annotated[str, typer.Argument(help="Organization.", show_default=False)],
-    name: Annotated[
-        str, typer.Argument(help="Name of the account within the organization.", show_default=False)
-    ],
-    role: RoleName = "reader",
-    days: Annotated[int, typer.Option("--days", min=1, max=366, help="Days until its token expires.")] = 90,
-    as_json: AsJson = False,
-) -> None:
-    """Make a service account for agents in CI or the cloud, or give it a new token. The token is shown only once; `tacit team remove` ends it.
-
-    What it states is trusted at most like the words of an assistant, and it cannot decide on requests.
-    """
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-    from tacit.model.memory import day
-
-    body = {"team": organization, "name": name, "role": role, "days": days}
-    made = ask("POST", "/v1/teams/service-accounts", body)
-    if as_json:
-        print_json(made)
-        return
-    member = made["added"]["member"]
-    print_line(f"{member['principal']} is {role} in {organization} until {day(member['until_ms'])}.")
-    print_line("Its token, which is shown only once:")
-    print_line(f"\n    {made['added']['token']}\n", style="bold")
+        print_line("Decide with `tacit team requests --accept ID` or `--refuse ID`.")
 
 
 def print_teams(found: dict[str, Any], *, as_json: bool) -> None:

@@ -6,10 +6,11 @@ because none runs, never writes.
 
 from __future__ import annotations
 
+import json
 import os
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict, cast
 
 import typer
 
@@ -104,18 +105,85 @@ class StatusFacts(DaemonAnswers):
 def status(
     cwd: Here = Path(),
     recent: Annotated[
-        int, typer.Option("-n", "--recent", min=0, max=50, help="Number of prompts to explain.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            "-n", "--recent", min=0, help="Number of prompts to explain (5), or with --log of lines (40)."
+        ),
+    ] = None,
+    stats: Annotated[
+        bool,
+        typer.Option(
+            "--stats",
+            help="Count what is stored and used; chart injections, silences, latency and tokens; compare sessions with and without memory.",
+        ),
+    ] = False,
+    days: Annotated[
+        int, typer.Option("--days", min=1, max=730, help="With --stats: how far back charts go.")
+    ] = 30,
+    log: Annotated[
+        bool, typer.Option("--log", help="Show the daemon's log, which holds no memory text.")
+    ] = False,
+    hooks: Annotated[bool, typer.Option("--hooks", help="Show the hook client's log.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show whether Tacit works, what it holds, and why it was silent."""
     from tacit.cli.terminal.output import print_json
 
-    facts = gather(cwd, recent=recent)
+    if stats:
+        from tacit.cli.statistics.stats import show_stats
+
+        show_stats(days, as_json=as_json)
+        return
+    if log or hooks:
+        _show_log(40 if recent is None else recent, hooks=hooks, as_json=as_json)
+        return
+
+    facts = gather(cwd, recent=min(50, 5 if recent is None else recent))
     if as_json:
         print_json(facts)
         return
     _print(facts)
+
+
+def _show_log(lines: int, *, hooks: bool, as_json: bool) -> None:
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.output import print_json, print_line
+
+    path = current_context().home.log_file
+    path = path.with_name("hook.log") if hooks else path
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            newest = deque(file, maxlen=lines)
+    except FileNotFoundError:
+        newest = deque[str]()
+    if as_json:
+        print_json([_entry(line) for line in newest])
+        return
+    if not newest:
+        print_line(f"{path} has no log entries yet.")
+    for line in newest:
+        _print_entry(line)
+
+
+def _entry(line: str) -> dict[str, Any]:
+    try:
+        value: object = json.loads(line)
+    except ValueError:
+        value = None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"message": line.rstrip("\n")}
+
+
+def _print_entry(line: str) -> None:
+    from tacit.cli.terminal.output import print_line
+
+    entry = _entry(line)
+    if "at" not in entry:
+        print_line(str(entry["message"]))
+        return
+    level = str(entry.get("level", ""))
+    style = {"error": "red", "critical": "red", "warning": "yellow"}.get(level, "")
+    extra = " ".join(str(entry[name]) for name in ("detail", "error") if name in entry)
+    print_line(f"{entry['at']} {level:<7} {entry.get('message', '')} {extra}".rstrip(), style=style)
 
 
 def gather(cwd: Path, *, recent: int) -> StatusFacts:

@@ -1,4 +1,4 @@
-"""Commands for one memory on several machines: login logout sync, and the group `devices`.
+"""Commands for one memory on several machines: login logout sync devices.
 
 In: arguments. Out: what the daemon answered. The recovery phrase is printed once and asked for without echo.
 """
@@ -113,7 +113,7 @@ def _print_login(done: dict[str, Any], *, as_json: bool) -> None:
         )
         print_line(f"\n    {done['phrase']}\n", style="bold")
     print_line(
-        "`tacit sync` syncs now; from here on it happens by itself. `tacit devices invite` adds a device."
+        "`tacit devices sync` syncs now; from here on it happens by itself. `tacit devices invite` adds a device."
     )
 
 
@@ -200,8 +200,7 @@ def logout(yes: Yes = False, as_json: AsJson = False) -> None:
     print_line("Logged out. The memories of this home stay, except those that teams share.")
 
 
-def sync(as_json: AsJson = False) -> None:
-    """Sync with your other devices and your teams now. The daemon does this by itself as soon as something changed."""
+def _sync(*, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.status import sign_in_advice
     from tacit.cli.terminal.output import format_count, print_json, print_line
@@ -222,49 +221,51 @@ def sync(as_json: AsJson = False) -> None:
         print_line(f"{advice[0].upper()}{advice[1:]}.", style="yellow")
 
 
-app = typer.Typer(
-    help="The devices that share this memory.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-@app.callback()
-def devices(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """List the devices that share this memory, and what each has not taken over yet."""
-    from tacit.cli.connection import ask_all
-
-    if ctx.invoked_subcommand is None:
-        _print(ask_all("/v1/sync/devices", "devices"), as_json=as_json)
-
-
-@app.command()
-def invite(as_json: AsJson = False) -> None:
-    """Make a code with which one more device may log in, once and within an hour. It also needs the recovery phrase."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
-    invited = ask("POST", "/v1/sync/invites", {})
-    if as_json:
-        print_json(invited)
-        return
-    url = ask("GET", "/v1/sync")["sync"]["url"]
-    print_line(f"On the other device: tacit login {url} --code {invited['code']}")
-
-
-@app.command()
-def revoke(
-    device: Annotated[str, typer.Argument(help="Name of the device, or the beginning of its key.")],
+def devices(
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="[list|sync|invite|revoke]",
+            help="list: also what each has not taken over yet; sync does now what the daemon does by itself as soon as something changed; invite makes a code with which one more may log in, once and within an hour; "
+            "revoke: it can no longer sync, and keeps what it holds.",
+        ),
+    ] = "list",
+    device: Annotated[
+        str,
+        typer.Argument(
+            help="To revoke: name of the device, or the beginning of its key.", show_default=False
+        ),
+    ] = "",
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Revoke a device: it can no longer sync. The memories that it already holds stay there."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import confirm
+    """The devices that share this memory.
 
-    confirm(f"Refuse the device {device} from now on?", yes=yes, default=False)
-    _print(ask("POST", "/v1/sync/devices/revoke", {"device": device}), as_json=as_json)
+    Example: `tacit devices invite`
+    """
+    from tacit.cli.connection import ask, ask_all
+    from tacit.cli.terminal.interaction import confirm
+    from tacit.cli.terminal.output import print_json, print_line
+
+    if action in ("list", "sync", "invite", "revoke") and (action == "revoke") is not bool(device):
+        raise typer.BadParameter("Name a device to revoke; the other actions take none.")
+    match action:
+        case "list":
+            _print(ask_all("/v1/sync/devices", "devices"), as_json=as_json)
+        case "sync":
+            _sync(as_json=as_json)
+        case "invite":
+            invited = ask("POST", "/v1/sync/invites", {})
+            if as_json:
+                print_json(invited)
+                return
+            url = ask("GET", "/v1/sync")["sync"]["url"]
+            print_line(f"On the other device: tacit login {url} --code {invited['code']}")
+        case "revoke":
+            confirm(f"Refuse the device {device} from now on?", yes=yes, default=False)
+            _print(ask("POST", "/v1/sync/devices/revoke", {"device": device}), as_json=as_json)
+        case _:
+            raise typer.BadParameter(f"{action!r} is none of list, sync, invite, revoke.")
 
 
 def _print(listed: dict[str, Any], *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.shared_teams import print_teams, register
+from tacit.cli.shared_teams import members, print_teams, requests
 from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes
 
 GIT_TIMEOUT_S = 5.0
@@ -38,6 +38,20 @@ def share(
             show_default=False,
         ),
     ] = "",
+    stop: Annotated[
+        bool,
+        typer.Option(
+            "--stop",
+            help="Stop sharing it. Teammates' devices end it at their next sync; your own memory stays.",
+        ),
+    ] = False,
+    purge: Annotated[
+        bool,
+        typer.Option(
+            "--purge", help="With --stop: remove it with its history from the server and every device."
+        ),
+    ] = False,
+    yes: Yes = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -49,6 +63,11 @@ def share(
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.errors import InvalidInput
 
+    if purge and not stop:
+        raise typer.BadParameter("--purge goes with --stop.")
+    if stop:
+        _unshare(memory, git=git, purge=purge, yes=yes, cwd=cwd, as_json=as_json)
+        return
     if git:
         _share_by_git(memory, by or _git_name(cwd), cwd, as_json)
         return
@@ -65,7 +84,7 @@ def share(
     print_line(f"Asked {request['team']} to share it (request {request['id'][-7:]}). A reviewer decides.")
     if request["decidable"]:
         print_line(
-            f"The team has no other reviewer, so you may accept it: `tacit team accept {request['id'][-7:]}`."
+            f"The team has no other reviewer, so you may accept it: `tacit team requests --accept {request['id'][-7:]}`."
         )
 
 
@@ -86,17 +105,7 @@ def _share_by_git(memory: str, name: str, cwd: Path, as_json: bool) -> None:
     print_line(f"Wrote {path}. Commit it and open a pull request; it counts once it is merged.")
 
 
-def unshare(
-    memory: MemoryId,
-    git: Annotated[bool, typer.Option("--git", help="Remove its file below .tacit/team instead.")] = False,
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Remove it with its history from the server and every device.")
-    ] = False,
-    cwd: Here = Path(),
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Stop sharing a memory with teams. Teammates' devices end it at their next sync; your own memory stays."""
+def _unshare(memory: str, *, git: bool, purge: bool, yes: bool, cwd: Path, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
@@ -143,7 +152,9 @@ def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> Non
     if teams:
         print_teams({"teams": teams}, as_json=False)
     elif logged_in:
-        print_line("You are in no team on the server. An administrator of one adds you: `tacit team add`.")
+        print_line(
+            "You are in no team on the server. An administrator of one adds you: `tacit team members TEAM --add ACCOUNT`."
+        )
     if repository["files"] or repository["joined"] or repository["problem"] or not logged_in:
         _print(repository, as_json=False)
 
@@ -199,7 +210,8 @@ def leave(
     _print(ask("POST", "/v1/team/leave", {"cwd": str(cwd.absolute())}), as_json=as_json)
 
 
-register(app)
+app.command()(members)
+app.command()(requests)
 
 
 def _print(team_view: dict[str, Any], *, as_json: bool) -> None:

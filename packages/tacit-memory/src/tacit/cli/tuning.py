@@ -1,28 +1,12 @@
-"""`tune`: fit the levels before a prompt to this store, and the cosine bars to an embedder of the user's own. In: arguments. Out: before and after. Writes only with --apply."""
+"""`tacit config tune`: fit the levels before a prompt to this store, and the cosine bars to an embedder of the user's own. In: arguments. Out: before and after. Writes only with --apply."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
-
-from tacit.cli.terminal.arguments import AsJson
+from typing import Any
 
 
-def tune(
-    bound: Annotated[
-        float,
-        typer.Option(
-            min=0.01,
-            max=0.5,
-            help="Largest share of the prompts that deserve nothing that may get something, at the level balanced; "
-            "quiet keeps 5/12 of it, eager 25/12.",
-        ),
-    ] = 0.12,
-    apply: Annotated[bool, typer.Option("--apply", help="Keep the levels and the bars.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Fit the levels before a prompt to your own store, and the similarity bars of the preset to your own embedder. Stored only with --apply."""
+def tune(bound: float, *, apply: bool, as_json: bool) -> None:
+    """Fit the levels and the bars; keep them with `apply`."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json
 
@@ -51,7 +35,9 @@ def print_cosines(report: dict[str, Any], *, apply: bool) -> None:
     print_line(f"  {'bar':<40}{'share':>8}{'before':>8}{'after':>8}")
     for bar in report["bars"]:
         print_line(f"  {bar['setting']:<40}{bar['share']:>8.2%}{bar['before']:>8.3f}{bar['after']:>8.3f}")
-    print_line("Kept for this embedder." if apply else "Nothing was written; `tacit tune --apply` keeps it.")
+    print_line(
+        "Kept for this embedder." if apply else "Nothing was written; `tacit config tune --apply` keeps it."
+    )
 
 
 def print_report(report: dict[str, Any]) -> None:
@@ -87,7 +73,7 @@ def print_report(report: dict[str, Any]) -> None:
     if report["applied"]:
         print_line("Kept in your home; `tacit config set recall.level` chooses one.", style="green")
     elif any(level["before"] != level["after"] for level in report["levels"]):
-        print_line("Nothing was written; `tacit tune --apply` keeps it.")
+        print_line("Nothing was written; `tacit config tune --apply` keeps it.")
 
 
 def _level_row(level: dict[str, Any], *, in_use: bool) -> str:

@@ -3,7 +3,7 @@
 A cosine means something for one embedder alone. A preset therefore states beside each of its bars which share of unrelated
 pairs may reach it (`false_passes` of its file). For an embedder that was measured, the bar is the cosine that this share of the
 pairs reaches: `fitted/unrelated_cosines.json` speaks of the shipped embedder, a file of the same format in the home of the one
-that `tacit tune` measured there. For any other embedder the number of the preset's design holds.
+that `tacit config tune` measured there. For any other embedder the number of the preset's design holds.
 """
 
 from __future__ import annotations

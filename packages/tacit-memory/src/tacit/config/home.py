@@ -92,12 +92,12 @@ class Home:
 
     @property
     def unrelated_cosines_file(self) -> Path:
-        """What `tacit tune` measured of an embedder of the user's own; may be absent."""
+        """What `tacit config tune` measured of an embedder of the user's own; may be absent."""
         return self.root / "unrelated_cosines.json"
 
     @property
     def levels_file(self) -> Path:
-        """The levels that `tacit tune` fitted to this store; may be absent."""
+        """The levels that `tacit config tune` fitted to this store; may be absent."""
         return self.root / "levels.json"
 
     @property

@@ -1,7 +1,7 @@
 """The named levels: how readily `focused` speaks before a prompt. In: a level, a home. Out: a threshold, with what was measured at it.
 
 A level is a threshold of relevance. `fitted/levels.json` has the thresholds that were fitted on judged projects, with precision, coverage,
-wrongful rate and tokens on projects left out of the fit. A file of the same format in the home has those that `tacit tune` fitted to
+wrongful rate and tokens on projects left out of the fit. A file of the same format in the home has those that `tacit config tune` fitted to
 this store. It holds for the embedder that it was tuned with; for any other one the shipped levels hold.
 
 A level means something where the fitted gate judges, in `focused`. A preset that states a threshold of its own is left as it is.
@@ -86,7 +86,7 @@ class LevelsInUse:
 
     Attributes:
         levels: themselves.
-        tuned: fitted to the home's store by `tacit tune`.
+        tuned: fitted to the home's store by `tacit config tune`.
         problem: why the home's file is not used, where it is damaged.
     """
 

@@ -28,7 +28,7 @@ from tacit.errors import InvalidSetting, TacitError
 Holder = Literal["agents", "projects"]
 SCHEMA_FILE = "settings.schema.json"
 HINT = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
-"""Stands at the top of a settings file that Tacit begins: editors then check and complete it. See `tacit config schema`."""
+"""Stands at the top of a settings file that Tacit begins: editors then check and complete it. See `tacit config get --schema`."""
 WAIT_S = 5.0
 _LIST = re.compile(r"^( *)[^\s#-][^\n]*:[^\S\n]*(?:#[^\n]*)?\n( *)- ", re.MULTILINE)
 _PLACE = re.compile(r"^.*?\.(?:yaml|tmp)(?::\d+)?: ")

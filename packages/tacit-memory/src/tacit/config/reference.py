@@ -45,7 +45,7 @@ projects:
 
 `tacit config` shows and changes settings: `get`, `set`, `explain` (the value of every layer, and which layer won), `diff`, `reset`.
 `--agent NAME`, `--project` and `--project-file` select one agent or project. A file that the command creates names its JSON schema for editors.
-`tacit config schema` prints the schema; [settings.schema.json](settings.schema.json) is a copy. Over HTTP: `/v1/settings` and
+`tacit config get --schema` prints the schema; [settings.schema.json](settings.schema.json) is a copy. Over HTTP: `/v1/settings` and
 `/v1/agents`.
 
 ## Layers

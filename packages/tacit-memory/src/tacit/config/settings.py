@@ -223,7 +223,7 @@ class RecallSettings(Section):
         default=0.0,
         ge=0.0,
         le=0.9,
-        description="share of sessions without memory, chosen by their id, so `tacit stats` can measure the effect of memory",
+        description="share of sessions without memory, chosen by their id, so `tacit status --stats` can measure the effect of memory",
     )
     spaces: tuple[SpaceName, ...] = Field(
         default=("semantic", "lexical", "entity", "character", "recent", "intent"),

@@ -147,7 +147,7 @@ class EngineSource:
             _LOG.exception("the engine is broken")
             self._failed_s = time.monotonic()
             detail = f"Tacit cannot open its store: {type(error).__name__}."
-            future.set_exception(DaemonError(detail, hint="`tacit logs` has the details."))
+            future.set_exception(DaemonError(detail, hint="`tacit status --log` has the details."))
             self._on_broken()
         else:
             future.set_result(engine)

@@ -777,7 +777,7 @@ class DaemonFailureLog:
         following = (
             "One is being started, and later requests find it; if not, `tacit doctor` says why."
             if self._starts
-            else "`tacit serve --background` starts one; `Tacit.connect()` does so by itself, `Tacit.open()` needs none."
+            else "`tacit list` starts one; `Tacit.connect()` does so by itself, `Tacit.open()` needs none."
         )
         _LOG.warning(
             "no Tacit daemon runs (nothing answers on %s): requests go out without memory. %s (Said once.)",

@@ -16,7 +16,7 @@ def test_without_a_daemon_the_log_says_so_once_and_what_to_do(tmp_path, caplog):
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith("no Tacit daemon runs (nothing answers on ")
     assert "daemon.sock" in line
-    assert "`tacit serve --background` starts one" in line
+    assert "`tacit list` starts one" in line
     assert "FileNotFoundError" not in line
 
 

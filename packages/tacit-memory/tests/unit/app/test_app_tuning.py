@@ -118,7 +118,7 @@ def test_applied_levels_hold_at_once_and_after_a_restart(make_engine):
     again = engine.tune(bound=0.2, apply=True)
     assert (again.applied, [one.before for one in again.levels]) == (False, [0.9001, 0.9001, 0.5001])
     kept = decode_artifact(home.levels_file.read_bytes(), Levels, name="levels")
-    assert kept.origin.made_by == "tacit tune"
+    assert kept.origin.made_by == "tacit config tune"
     assert kept.values.eager == Level(threshold=0.5001, wrongful=0.2, tokens=0.0)
     engine.close()
     set_values(home, SettingsTarget(), {"recall.level": "eager"})

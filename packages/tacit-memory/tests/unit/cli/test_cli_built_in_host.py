@@ -90,7 +90,7 @@ def targets(place):
 def prove(job):
     payload = {"hook_event_name": "Begin", "session_id": "proof", "cwd": str(job.tacit_home)}
     finished = prove_command(job, [str(job.launcher), "crank"], json.dumps(payload))
-    return judge_answer(finished, job.nonce in finished.out, "answer of Begin", "The hook found nothing: see `tacit logs`.")
+    return judge_answer(finished, job.nonce in finished.out, "answer of Begin", "The hook found nothing: see `tacit status --log`.")
 """,
 }
 """A host with command hooks: events, fields and tools are data, and nothing of it is code of its own."""

@@ -34,7 +34,7 @@ def test_what_stands_in_a_file_and_does_not_hold_is_told(tacit):
     tacit("config", "set", "recall.max_items", "5")
     file = tacit.place.home.config_file
     file.write_text(file.read_text() + "  max_itms: 3\n")
-    for words in (("get", "recall.max_items"), ("explain", "recall.max_items"), ("diff",)):
+    for words in (("get", "recall.max_items"), ("get", "--why", "recall.max_items"), ()):
         said = tacit("config", *words)
         assert said.code == 0
         assert "recall.max_itms" in said.err
@@ -45,13 +45,13 @@ def test_explain_names_the_layer_that_won_and_every_layers_value(tacit, monkeypa
     tacit("config", "set", "recall.max_items", "4", "--project")
     tacit("config", "set", "recall.max_items", "3", "--agent", "plan")
     monkeypatch.setenv("TACIT_RECALL__MAX_ITEMS", "2")
-    told = config(tacit, "explain", "recall.max_items", "--agent", "plan")
+    told = config(tacit, "get", "--why", "recall.max_items", "--agent", "plan")
     assert (told["value"], told["layer"]) == (2, "environment")
     assert [(one["layer"], one["value"]) for one in told["layers"]] == [
         ("default", 8), ("preset", 8), ("user", 5), ("own_project", 4), ("agent", 3), ("environment", 2),
     ]  # fmt: skip
     assert told["about"]["maximum"] == 100
-    said = tacit("config", "explain", "recall.max_items", "--agent", "plan").out
+    said = tacit("config", "get", "--why", "recall.max_items", "--agent", "plan").out
     assert "->  environment  2" in said
     assert "call" in said
     warned = tacit("config", "set", "recall.max_items", "6").out
@@ -60,20 +60,20 @@ def test_explain_names_the_layer_that_won_and_every_layers_value(tacit, monkeypa
 
 def test_explain_shows_the_levels_with_what_was_measured_at_them(tacit):
     levels = shipped_levels()
-    told = config(tacit, "explain", "recall.level")
+    told = config(tacit, "get", "--why", "recall.level")
     assert [(one["name"], one["threshold"]) for one in told["levels"]] == [
         (name, level.threshold) for name, level in levels.items()
     ]
     tacit("config", "set", "recall.level", "eager")
-    told = config(tacit, "explain", "recall.thresholds.prompt")
+    told = config(tacit, "get", "--why", "recall.thresholds.prompt")
     assert (told["value"], told["layer"]) == (levels.eager.threshold, "level")
-    said = tacit("config", "explain", "recall.thresholds.prompt").out
+    said = tacit("config", "get", "--why", "recall.thresholds.prompt").out
     assert f"level eager: {measured_text(levels.eager)}" in " ".join(said.split())
     assert [line.split()[0] for line in said.splitlines()[-3:]] == list(LEVELS)
     tacit("config", "set", "preset", "typed")
-    assert config(tacit, "explain", "recall.level")["levels"] == []
+    assert config(tacit, "get", "--why", "recall.level")["levels"] == []
     assert "the preset typed does not use levels" in tacit("config", "set", "recall.level", "quiet").out
-    assert "levels" not in config(tacit, "explain", "recall.max_items")
+    assert "levels" not in config(tacit, "get", "--why", "recall.max_items")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_values_of_every_shape(tacit):
     config(tacit, "set", "recall.history_blocks", "null")
     config(tacit, "set", "recall.tell_memory_add", "off")
     config(tacit, "set", "recall.typed.similarity", "{fact: 0.3}")
-    found = {one["key"]: one["value"] for one in config(tacit, "diff")}
+    found = {one["key"]: one["value"] for one in config(tacit)}
     assert found == {
         "recall.ambient.pinned_kinds": ["todo", "goal"], "recall.enabled": False, "capture.kinds": ["fact", "decision"],
         "recall.tell_memory_add": "off", "recall.typed.similarity": {"fact": 0.3},
@@ -113,7 +113,7 @@ def test_values_of_every_shape(tacit):
     taken = config(tacit, "reset", "recall.enabled")
     assert (taken["reset"], taken["value"], taken["layer"]) == (True, True, "default")
     assert config(tacit, "reset", "--all")["reset"]
-    assert config(tacit, "diff") == []
+    assert config(tacit) == []
     assert not config(tacit, "reset", "--all")["reset"]
 
 
@@ -145,9 +145,8 @@ def test_what_pins_nothing_yet_says_what_must_be_on(tacit, key, value):
 
 
 def test_the_schema_for_editors(tacit):
-    schema = json.loads(tacit("config", "schema").out)
+    schema = json.loads(tacit("config", "get", "--schema").out)
     assert schema["properties"]["recall"]
-    assert config(tacit, "schema", "--write")["file"].endswith("settings.schema.json")
 
 
 @pytest.mark.slow
@@ -176,7 +175,7 @@ def test_the_seeds_flow_without_a_restart(tacit):
     config(tacit, "reset", "recall.max_items", "--agent", "plan")
     assert holds() == (5, 5)
     assert flags() == {"build": False}
-    assert "build" in tacit("config", "agents").out
+    assert "build" in tacit("config", "get", "--agents").out
 
 
 def test_how_is_learned_follows_the_file_too(tacit):

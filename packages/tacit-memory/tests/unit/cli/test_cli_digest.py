@@ -1,4 +1,4 @@
-"""`tacit digest`: what sessions did, and clear words where there is nothing to tell."""
+"""`tacit sessions`: what sessions did, and clear words where there is nothing to tell."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def learn(tacit, *paths):
 
 def test_the_last_session_of_the_project_is_told_whole(tacit):
     learn(tacit, transcript(tacit, tasks=("write tests",)))
-    said = tacit("digest")
+    said = tacit("sessions")
     assert said.code == 0
     for line in (
         "claude-code/s1",
@@ -48,7 +48,7 @@ def test_the_last_session_of_the_project_is_told_whole(tacit):
         "commits    1a2b3c4 Fix the parser",
     ):
         assert line in said.out
-    answer = tacit("digest", "--json").json
+    answer = tacit("sessions", "--json").json
     assert answer["reason"] == ""
     (one,) = answer["digests"]
     assert [line["code"] for line in one["lines"]] == ["impl", "dec", "next", "done"]
@@ -60,45 +60,47 @@ def test_sessions_by_name_of_the_project_and_of_all(tacit):
     new = transcript(tacit, "newer", file="b.py", at="2026-11-20T10:00:00Z")
     learn(tacit, new)
     learn(tacit, old)  # what was read last is not what happened last
-    assert "claude-code/newer" in tacit("digest").out
-    assert "a.py" in tacit("digest", "claude-code/older").out
-    assert "a.py" in tacit("digest", "old").out
-    listed = tacit("digest", "--project", "--json").json["digests"]
+    assert "claude-code/newer" in tacit("sessions").out
+    assert "a.py" in tacit("sessions", "claude-code/older").out
+    assert "a.py" in tacit("sessions", "old").out
+    listed = tacit("sessions", "--project", "--json").json["digests"]
     assert [one["session"] for one in listed] == ["claude-code/newer", "claude-code/older"]
     elsewhere = tacit.project.parent / "other"
     elsewhere.mkdir()
-    assert tacit("digest", "--cwd", elsewhere).out.startswith("No digest: no session has been recorded here")
-    assert "claude-code/newer" in tacit("digest", "--last", "--cwd", elsewhere).out
+    assert tacit("sessions", "--cwd", elsewhere).out.startswith(
+        "No digest: no session has been recorded here"
+    )
+    assert "claude-code/newer" in tacit("sessions", "--last", "--cwd", elsewhere).out
 
 
 def test_why_there_is_none(tacit):
-    assert tacit("digest").out == "No digest: no session has been recorded here yet.\n"
+    assert tacit("sessions").out == "No digest: no session has been recorded here yet.\n"
     started(tacit, "s9")
-    assert "claude-code/s9 has none: it is still running" in tacit("digest").out
+    assert "claude-code/s9 has none: it is still running" in tacit("sessions").out
     learn(tacit, transcript(tacit))
-    said = tacit("digest")
+    said = tacit("sessions")
     assert said.out.startswith("The newest session claude-code/s9 has none: it is still running")
     assert "src/parse.py" in said.out
-    (one,) = tacit("digest", "s1", "--json").json["digests"]
+    (one,) = tacit("sessions", "s1", "--json").json["digests"]
     tacit("forget", one["memory_id"])
-    assert tacit("digest", "s1").out == "No digest: claude-code/s1 has none: it was forgotten.\n"
+    assert tacit("sessions", "s1").out == "No digest: claude-code/s1 has none: it was forgotten.\n"
 
 
 def test_sessions_that_are_not_learned_from_say_so(tacit):
     tacit("config", "set", "capture.enabled", "false")
     tacit.daemon.stop()
     started(tacit, "s9")
-    assert "capture.enabled" in tacit("digest", "s9").out
+    assert "capture.enabled" in tacit("sessions", "s9").out
 
 
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["nosuch"], 4), (["s1", "--last"], 2), (["--last", "--project"], 2)]
 )
 def test_what_cannot_be_shown_is_said(tacit, arguments, code):
-    assert tacit("digest", *arguments).code == code
+    assert tacit("sessions", *arguments).code == code
 
 
 def test_a_beginning_that_fits_two_sessions_is_refused(tacit):
     learn(tacit, transcript(tacit, "abc-1"), transcript(tacit, "abc-2", file="c.py"))
-    said = tacit("digest", "abc")
+    said = tacit("sessions", "abc")
     assert (said.code, "2 sessions begin with 'abc'" in said.err) == (4, True)

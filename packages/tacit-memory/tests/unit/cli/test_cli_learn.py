@@ -1,4 +1,4 @@
-"""`tacit learn`: what would be sent, and what a comparison brought in one line."""
+"""`tacit sessions --write-up`: what would be sent, and what a comparison brought in one line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def test_a_dry_run_lists_every_comparison(tacit):
         (folder / ".git" / "objects").mkdir(parents=True)
         for content in (CARTS, MOVED):
             tacit.daemon.engine.remember(f"{content} That is so in {name}.", kind="fact", cwd=str(folder))
-    requests = json.loads(tacit("learn", "--dry-run", "--json").out)["requests"]
+    requests = json.loads(tacit("sessions", "--write-up", "--dry-run", "--json").out)["requests"]
     assert len(requests) == 2
     assert all(name in one["user"] for name, one in zip(("red", "blue"), requests, strict=True))
-    assert json.loads(tacit("learn", "--past", "--dry-run", "--json").out)["requests"] == requests
+    assert (
+        json.loads(tacit("sessions", "--write-up", "--past", "--dry-run", "--json").out)["requests"]
+        == requests
+    )

@@ -1,4 +1,4 @@
-"""`tacit learned`: what a session taught, with evidence, fate, reminders, requests and what waits."""
+"""`tacit sessions --learned`: what a session taught, with evidence, fate, reminders, requests and what waits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Work:
             time.sleep(0.02)
 
     def found(self, *arguments):
-        return json.loads(self.tacit("learned", *arguments, "--json").out)["learned"]
+        return json.loads(self.tacit("sessions", "--learned", *arguments, "--json").out)["learned"]
 
 
 @pytest.fixture
@@ -58,10 +58,10 @@ def work(tacit):
 
 
 def test_before_the_first_session_there_is_nothing_to_tell(tacit):
-    said = tacit("learned")
+    said = tacit("sessions", "--learned")
     assert said.code == 0
     assert "No session has been recorded here yet." in said.out
-    assert tacit("learned", "nobody").code == 4
+    assert tacit("sessions", "--learned", "nobody").code == 4
 
 
 def test_each_statement_has_its_evidence_and_its_fate(work, tacit):
@@ -82,13 +82,13 @@ def test_each_statement_has_its_evidence_and_its_fate(work, tacit):
     assert again["memory"]["id"] == rule["memory"]["id"]
     assert again["fate"] in ("merged", "duplicate")
     assert again["memory"]["provenance"]["session_id"] == "s1"
-    text = tacit("learned", "s1").out
+    text = tacit("sessions", "--learned", "s1").out
     ending = rule["memory"]["id"][-6:]
     assert ending in text
     assert "replaced" in text
     assert "tacit review accept|edit|reject" in text
     assert tacit("forget", ending).code == 0, "commands take the ending that is shown"
-    assert "forgotten" in tacit("learned", "s1").out
+    assert "forgotten" in tacit("sessions", "--learned", "s1").out
 
 
 def test_the_last_session_of_the_folder_is_the_default(work):
@@ -105,7 +105,7 @@ def test_what_an_agent_stores_belongs_to_its_session_and_waits(work, tacit):
     )  # fmt: skip
     (one,) = work.found("s1")["statements"]
     assert (one["waits"], one["believed"]) == (True, "the agent's word without yours")
-    assert "waits for you" in tacit("learned").out
+    assert "waits for you" in tacit("sessions", "--learned").out
     assert work.found()["waiting"]["statements"] == 1
 
 
@@ -119,7 +119,7 @@ def test_reminders_are_told(work, tacit):
     assert work.found("s1")["reminded"] == [EVERY]
     told = work.engine.admin.learned.of_session("s1", visibility=work.engine.visibility(Speaker.AGENT))
     assert told.reminded == (), "for the user alone"
-    assert f"to note things in turn {EVERY}" in tacit("learned", "s1").out
+    assert f"to note things in turn {EVERY}" in tacit("sessions", "--learned", "s1").out
 
 
 @pytest.mark.parametrize(("source", "session"), [("mcp", "s1"), ("api", "")])
@@ -154,7 +154,7 @@ def test_requests_to_a_model_are_told_with_their_cost(tacit, monkeypatch):
         work.ends(TASK, DONE)
         work.until_asked()
         assert work.found("s1")["waiting"]["messages"] == 2
-        assert "2 messages for the language model" in tacit("learned").out
+        assert "2 messages for the language model" in tacit("sessions", "--learned").out
         assert not work.engine.learning.write_up_next(at_once=True).error
     told = work.found("s1")
     failed, answered = told["requests"]
@@ -165,7 +165,7 @@ def test_requests_to_a_model_are_told_with_their_cost(tacit, monkeypatch):
     written = next(one for one in told["statements"] if "Redis" in one["memory"]["content"])
     assert written["evidence"][0]["extractor"]
     assert "written down by" in written["believed"]
-    said = tacit("learned").out
+    said = tacit("sessions", "--learned").out
     assert "100 tokens in, 20 out, 1 kept, 1 dropped" in said
     assert "no answer" in said
 
@@ -191,4 +191,4 @@ def test_a_purge_of_the_session_leaves_no_record_of_what_it_taught(work, tacit):
     assert names("capture/learned/") == ("capture/learned/claude-code/s1", "capture/learned/claude-code/s2")
     assert tacit("purge", "--session", "claude-code/s1", "--yes").code == 0
     assert names("capture/learned/") == ("capture/learned/claude-code/s2",)
-    assert tacit("learned", "s1").code == 4
+    assert tacit("sessions", "--learned", "s1").code == 4

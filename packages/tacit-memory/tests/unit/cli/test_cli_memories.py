@@ -35,7 +35,7 @@ def test_a_statement_is_remembered_listed_shown_and_found(tacit):
     assert "user via cli" in shown.out
     assert "History" not in shown.out
     assert RULE in tacit("recall", "change", "code").out
-    assert RULE in tacit("context").out
+    assert RULE in tacit("recall").out
     assert RULE in tacit("list").out
 
 
@@ -173,21 +173,21 @@ def test_forgetting_ends_recall_and_keeps_the_history(tacit):
     assert (said.code, name in said.out) == (0, True)
     assert tacit("list", "--json").json["memories"] == []
     assert "No memories here yet" in tacit("list").out
-    assert RULE not in tacit("context").out
+    assert RULE not in tacit("recall").out
     assert tacit("list", "--status", "all", "--json").json["memories"][0]["status"] == "retired"
 
 
 def test_wrong_lowers_the_importance(tacit):
     name = remembered(tacit, RULE)
     before = tacit("show", name, "--json").json["memory"]["importance"]
-    said = tacit("wrong", name)
+    said = tacit("edit", name, "--wrong")
     assert said.code == 0
-    assert tacit("wrong", name, "--json").json["memory"]["importance"] < before
+    assert tacit("edit", name, "--wrong", "--json").json["memory"]["importance"] < before
 
 
-@pytest.mark.parametrize("command", ["show", "forget", "wrong"])
+@pytest.mark.parametrize("command", [("show",), ("forget",), ("edit", "--wrong")])
 def test_an_unknown_memory_is_not_found(tacit, command):
-    said = tacit(command, "mem_nosuch")
+    said = tacit(*command, "mem_nosuch")
     assert said.code == 4
     assert "`tacit list` shows ids; take one as it stands there" in said.err
 
@@ -206,7 +206,7 @@ def test_an_empty_id_is_wrong_usage(tacit):
 def test_hostile_content_is_printed_harmlessly_everywhere(tacit):
     name = remembered(tacit, HOSTILE, "--pin")
     tacit("recall", "keep this", "--surface", "prompt")
-    for arguments in (("list",), ("show", name), ("recall", "keep this"), ("context",), ("why", "--stages")):
+    for arguments in (("list",), ("show", name), ("recall", "keep this"), ("recall",), ("why", "--stages")):
         said = tacit(*arguments)
         assert said.code == 0, said.err
         assert not set(said.out) & set("\x1b\x00")
@@ -257,7 +257,7 @@ def test_why_not_names_the_stage_and_what_was_tried(tacit, tmp_path):
 
 def test_silence_is_said_with_its_reason(tacit):
     assert tacit("recall", "anything").out.startswith("Nothing: ")
-    assert "gets no memory" in tacit("context").out
+    assert "gets no memory" in tacit("recall").out
 
 
 def test_a_page_that_is_not_all_says_so(tacit):
@@ -281,7 +281,7 @@ def test_a_search_that_ends_before_all_are_shown_says_so(tacit):
 
 
 def test_a_folder_that_is_not_there_is_said(tacit, tmp_path):
-    for arguments in (("remember", "keep this rule"), ("list",), ("context",), ("recall", "this")):
+    for arguments in (("remember", "keep this rule"), ("list",), ("recall",), ("recall", "this")):
         said = tacit(*arguments, "--cwd", tmp_path / "nowhere")
         assert said.code == 3
         assert "There is no folder" in said.err

@@ -283,11 +283,11 @@ def test_what_waits_is_told_where_a_newcomer_looks_for_it(tacit):
         entry["reason"]
         == "added by a command or request that did not prove to be yours, not confirmed by you"
     )
-    assert "1 waiting for you (`tacit review`)" in tacit("stats").out
+    assert "1 waiting for you (`tacit review`)" in tacit("status", "--stats").out
     elsewhere = tacit.project.parent / "other"
     elsewhere.mkdir()
     told = tacit("review", "--cwd", str(elsewhere)).out
-    assert "Nothing waits for you here; elsewhere 1 waits for you: `tacit review --all`." in told
+    assert "Nothing waits for you here; elsewhere 1 waits for you: `tacit review --everywhere`." in told
     assert (
         "Nothing that matches waits; in total 1 waits for you"
         in tacit("review", "list", "--kind", "goal").out

@@ -90,23 +90,23 @@ def test_stop_says_whether_one_ran(tacit):
 def test_mute_takes_the_only_session_of_this_folder_and_ends_with_unmute(tacit):
     tacit("remember", RULE, "--when", "edit_code")
     session(tacit, prompt="hello")
-    said = tacit("mute")
+    said = tacit("sessions", "--mute")
     assert (said.code, said.out) == (0, "muted claude-code/s1\n")
     session(tacit, prompt="now change the code of the parser and run make lint")
     newest = tacit("why", "-n", "1", "--json").json["traces"][0]
     assert "mute" in newest["silence"]
-    assert tacit("unmute", "--json").json == {"session": "claude-code/s1", "muted": False}
+    assert tacit("sessions", "--unmute", "--json").json == {"session": "claude-code/s1", "muted": False}
 
 
 def test_mute_without_a_name_mutes_no_session_of_another_folder_and_none_of_several(tacit, tmp_path):
     session(tacit, name="s1")
     other = tmp_path / "other"
     other.mkdir()
-    said = tacit("mute", "--cwd", other)
+    said = tacit("sessions", "--mute", "--cwd", other)
     assert said.code == 4
     assert "claude-code/s1" in said.err
     session(tacit, name="s2")
-    said = tacit("mute")
+    said = tacit("sessions", "--mute")
     assert said.code == 4
     assert "claude-code/s1" in said.err
     assert "claude-code/s2" in said.err
@@ -114,16 +114,16 @@ def test_mute_without_a_name_mutes_no_session_of_another_folder_and_none_of_seve
     assert [each["muted"] for each in listed] == [False, False]
     end = {"hook_event_name": "SessionEnd", "session_id": "s2", "cwd": str(tacit.project), "reason": "exit"}
     tacit.daemon.engine.hook("claude-code", end, deadline_ms=2000)
-    assert tacit("mute").out == "muted claude-code/s1\n"
+    assert tacit("sessions", "--mute").out == "muted claude-code/s1\n"
 
 
 @pytest.mark.parametrize(("name", "code"), [("s1", 2), ("claude-code/", 2), ("claude-code/nosuch", 4)])
 def test_a_session_that_is_not_there_is_said(tacit, name, code):
-    assert tacit("mute", name).code == code
+    assert tacit("sessions", "--mute", name).code == code
 
 
 def test_muting_without_any_session_says_what_to_do(tacit):
-    said = tacit("mute")
+    said = tacit("sessions", "--mute")
     assert said.code == 4
     assert "host/id" in said.err
 
@@ -180,31 +180,24 @@ def test_logs_are_read_for_people_and_for_programs(tacit):
         "message": "spool: \x1b[31m3 taken",
     }
     log(tacit, json.dumps(entry), "no json")
-    said = tacit("logs")
+    said = tacit("status", "--log")
     assert "2026-03-02T09:00:00.000Z warning spool: " in said.out
     assert "no json" in said.out
     assert "\x1b" not in said.out
-    assert tacit("logs", "--json").json == [entry, {"message": "no json"}]
-    assert tacit("logs", "-n", "1", "--json").json == [{"message": "no json"}]
+    assert tacit("status", "--log", "--json").json == [entry, {"message": "no json"}]
+    assert tacit("status", "--log", "-n", "1", "--json").json == [{"message": "no json"}]
 
 
 def test_logs_that_are_not_there_are_said(tacit):
-    assert "has no log entries yet" in tacit("logs").out
-    assert tacit("logs", "--json").json == []
-    assert tacit("logs", "--hooks").code == 0
-
-
-def test_serve_in_the_background_says_where_it_listens(tacit):
-    said = tacit("serve", "--background", "--json")
-    assert said.code == 0
-    assert tacit.daemon.starts == 1
-    assert said.json["already_running"] is False
+    assert "has no log entries yet" in tacit("status", "--log").out
+    assert tacit("status", "--log", "--json").json == []
+    assert tacit("status", "--hooks").code == 0
 
 
 @pytest.mark.slow
 def test_reindex_renews_vectors_of_another_embedder(tacit):
     tacit("remember", RULE)  # with the fake embedder
     tacit("stop")
-    said = tacit("reindex", "--json")
+    said = tacit("doctor", "--reindex", "--json")
     assert (said.code, said.json) == (0, {"embedded": 1})
-    assert "already" in tacit("reindex").out
+    assert "already" in tacit("doctor", "--reindex").out

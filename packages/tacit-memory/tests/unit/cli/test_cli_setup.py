@@ -216,7 +216,7 @@ def test_who_declines_is_told_how_to_choose_the_client_that_was_offered(tacit, m
 def test_without_a_terminal_install_sets_no_writer_unless_one_is_named(machine):
     assert "May Claude" not in machine("install", "--yes").err
     assert writer_of(machine) == "off"
-    assert "tacit learn --dry-run" in machine("install", "--yes", "--writer", "codex").out
+    assert "tacit sessions --write-up --dry-run" in machine("install", "--yes", "--writer", "codex").out
     assert writer_of(machine) == "codex"
     assert machine("install", "--yes", "--writer", "nobody").code != 0
     assert writer_of(machine) == "codex"

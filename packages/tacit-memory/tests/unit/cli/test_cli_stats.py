@@ -1,4 +1,4 @@
-"""`tacit stats`: tables and plots, one HTML file, JSON."""
+"""`tacit status --stats`: tables and plots, one HTML file, JSON."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def told_in_tables(out):
 
 
 def test_what_happened_is_told_in_tables_and_as_json(tacit):
-    fresh = tacit("stats")
+    fresh = tacit("status", "--stats")
     assert fresh.code == 0
     for words in (
         "Nothing is stored.",
@@ -55,10 +55,8 @@ def test_what_happened_is_told_in_tables_and_as_json(tacit):
     ):
         assert words in fresh.out
     worked(tacit)
-    told_in_tables(tacit("stats", "--days", "7").out)
-    assert "Over time" not in tacit("stats", "--impact").out
-    assert set(tacit("stats", "--impact", "--json").json) == {"impact", "rate", "baseline"}
-    found = tacit("stats", "--json").json
+    told_in_tables(tacit("status", "--stats", "--days", "7").out)
+    found = tacit("status", "--stats", "--json").json
     assert set(found) == {"store", "impact", "rate", "baseline", "series", "holdout"}
     assert found["series"]["cache"][0]["share"] == 0.99
 
@@ -72,6 +70,6 @@ def test_a_bar_is_as_long_as_its_share():
 
 
 def test_an_empty_store_is_told_as_one(tacit):
-    first, *_ = tacit("stats").out.splitlines()
+    first, *_ = tacit("status", "--stats").out.splitlines()
     assert first == "Nothing is stored."
-    assert "; 0 that you stated" not in tacit("stats").out
+    assert "; 0 that you stated" not in tacit("status", "--stats").out

@@ -58,18 +58,18 @@ def test_the_same_is_not_shared_twice_and_unshare_takes_it_back(tacit, repositor
     tacit("share", memory, "--git", "--cwd", str(repository))
     again = tacit("share", memory, "--git", "--cwd", str(repository))
     assert (again.code, "says this already" in again.err) == (3, True)
-    tacit("unshare", memory, "--git", "--cwd", str(repository))
+    tacit("share", "--stop", memory, "--git", "--cwd", str(repository))
     assert list((repository / ".tacit" / "team").iterdir()) == []
-    gone = tacit("unshare", memory, "--git", "--cwd", str(repository))
+    gone = tacit("share", "--stop", memory, "--git", "--cwd", str(repository))
     assert (gone.code, "No file below" in gone.err) == (4, True)
     assert json.loads(tacit("show", memory, "--json").out)["memory"]["status"] == "active"
 
 
 def test_a_purge_on_the_server_is_asked_about_first(tacit, repository):
     memory = remember(tacit, repository)
-    asked = tacit("unshare", memory, "--purge")
+    asked = tacit("share", "--stop", memory, "--purge")
     assert (asked.code, "This cannot be undone." in asked.err) == (3, True)
-    agreed = tacit("unshare", memory, "--purge", "--yes")
+    agreed = tacit("share", "--stop", memory, "--purge", "--yes")
     assert "No team on a server shares" in agreed.err
 
 

@@ -47,7 +47,7 @@ def test_a_file_is_imported_exported_and_edited(shop, tmp_path, capsys):
     assert "dry run" in capsys.readouterr().out
     assert tacit(shop, "import", "--mine", rules, "--cwd", str(shop), "--json") == 0
     assert json.loads(capsys.readouterr().out)["imports"][0]["counts"] == {"add": 2}
-    assert tacit(shop, "import", "files", rules, "--mine", "--cwd", str(shop)) == 0
+    assert tacit(shop, "import", rules, "--mine", "--cwd", str(shop)) == 0
     assert "as before" in capsys.readouterr().out
     assert tacit(shop, "export", "--format", "markdown", "-o", str(out), "--json") == 0
     assert json.loads(capsys.readouterr().out)["format"] == "markdown"

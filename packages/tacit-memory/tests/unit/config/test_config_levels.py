@@ -36,9 +36,9 @@ CHOICES = {"user": "quiet", "own_project": "eager", "agent": "quiet", "environme
 
 
 def tuned(home, levels=TUNED, **embedder):
-    """Write what `tacit tune --apply` would write for an embedder."""
+    """Write what `tacit config tune --apply` would write for an embedder."""
     details = details_of(EmbedderSettings(**embedder))
-    origin = Origin(what="levels", made_by="tacit tune", details=details)
+    origin = Origin(what="levels", made_by="tacit config tune", details=details)
     write_artifact(home.levels_file, Artifact(name=NAME, origin=origin, values=levels))
 
 

@@ -302,7 +302,7 @@ def test_the_api_of_a_program_that_cannot_start_says_what_failed_and_where_to_lo
         assert (said["code"], said["detail"]) == (
             "daemon_error", "Tacit cannot open its store: RuntimeError.",
         )  # fmt: skip
-        assert "tacit logs" in said["hint"]
+        assert "tacit status --log" in said["hint"]
 
     ask(
         DaemonParts(source=EngineSource(open_it), pool=WorkerPool(threads=2, queue=2), home="/h"),

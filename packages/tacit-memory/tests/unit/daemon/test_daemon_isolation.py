@@ -140,31 +140,31 @@ def test_a_second_clone_is_told_by_session_status_and_init_and_joins_with_one_co
     assert "heron" not in told
     line = json.loads(told.splitlines()[0].split("}{")[0] if "}{" in told else told)["systemMessage"]
     assert str(first) in line
-    assert "tacit join" in line
-    assert "tacit join" not in place.start(second), "a session says it once"
+    assert "tacit init --join" in line
+    assert "tacit init --join" not in place.start(second), "a session says it once"
 
     shown = place.tacit("status", "--json", cwd=second)
     assert any(str(first) in warning for warning in json.loads(shown.stdout)["warnings"])
     initialized = place.tacit("init", "--no-backfill", cwd=second)
-    assert "tacit join" in initialized.stdout
+    assert "tacit init --join" in initialized.stdout
     assert "heron" not in place.start(second), "init without a terminal joins nothing"
 
-    refused = place.tacit("join", cwd=second)
+    refused = place.tacit("init", "--join", cwd=second)
     assert refused.returncode == 3, "nobody answered"
-    agents = place.tacit("join", "--yes", cwd=second, by_agent=True)
+    agents = place.tacit("init", "--join", "--yes", cwd=second, by_agent=True)
     assert agents.returncode == 5, "no file of the folder can have an agent join it"
     assert "heron" not in place.start(second)
-    joined = place.tacit("join", "--yes", cwd=second)
+    joined = place.tacit("init", "--join", "--yes", cwd=second)
     assert joined.returncode == 0, joined.stderr
     assert "heron" in place.start(second)
     shown = json.loads(place.tacit("status", "--json", cwd=second).stdout)
     assert shown["here"]["folders"] == sorted([str(first), str(second)])
-    assert not any("tacit join" in warning for warning in shown["warnings"])
+    assert not any("tacit init --join" in warning for warning in shown["warnings"])
 
-    assert place.tacit("separate", cwd=second).returncode == 0
+    assert place.tacit("init", "--separate", cwd=second).returncode == 0
     assert "heron" not in place.start(second)
     assert "heron" in place.start(first)
-    assert place.tacit("separate", cwd=first).returncode == 3
+    assert place.tacit("init", "--separate", cwd=first).returncode == 3
 
 
 def test_init_at_a_terminal_asks_once(place, tmp_path):
@@ -182,6 +182,6 @@ def test_init_at_a_terminal_asks_once(place, tmp_path):
         assert str(first) in shown.replace("\n", "")
     assert "heron" in place.start(yes)
     assert "heron" not in place.start(no)
-    assert "tacit join" not in place.start(no)
+    assert "tacit init --join" not in place.start(no)
     code, shown = at_terminal(command, environ=place.environ, cwd=no)
     assert (code, "Share those" in shown) == (0, False)

@@ -51,11 +51,9 @@ def test_the_key_is_in_its_file_alone(place: Place, tmp_path: Path) -> None:
         stranger.sendall(b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert stranger.recv(12) == b"HTTP/1.1 403"
     process = Path(f"/proc/{pid_of(place)}")
-    said = place.run("serve", "--background", "--json", cwd=tmp_path).stdout.encode()
     seen = {
         "arguments": (process / "cmdline").read_bytes(),
         "environment": (process / "environ").read_bytes(),
-        "serve": said,
     }
     for path in place.home.root.rglob("*"):
         if path.is_file() and path != place.home.key_file:
@@ -88,17 +86,9 @@ def test_a_killed_one_is_replaced_and_may_choose_the_other_transport(place: Plac
     assert place.client.stop()
 
 
-def test_an_unknown_transport_is_refused_and_said(tmp_path: Path) -> None:
-    made = Place(tmp_path / "h")
-    made.environ["TACIT_TRANSPORT"] = "pipe"
-    done = made.run("serve", cwd=tmp_path)
-    assert done.returncode != 0
-    assert "TACIT_TRANSPORT" in done.stderr
-
-
 def test_a_command_that_needs_a_daemon_names_the_unknown_transport(tmp_path: Path) -> None:
     made = Place(tmp_path / "h")
     made.environ["TACIT_TRANSPORT"] = "pipe"
-    done = made.run("context", cwd=tmp_path)
+    done = made.run("recall", cwd=tmp_path)
     assert done.returncode == 3
     assert "TACIT_TRANSPORT is 'pipe'" in done.stderr

@@ -400,7 +400,7 @@ class Members:
         if not 3 <= len(remote) <= MAX_REMOTE or not remote.isprintable() or " " in remote:
             raise InvalidInput(
                 f"{remote[:60]!r} is not the name of a repository.",
-                hint="A project needs a git remote; `tacit team project` reads it.",
+                hint="A project needs a git remote; `tacit team members --project` reads it.",
             )
         organization = organization_of(team)
         database = self.access.as_server(organization)
@@ -497,7 +497,7 @@ class Members:
         if row is None or row[0] != principal:
             raise NotLoggedIn(
                 "The server does not know this service account, or its token has ended.",
-                hint=f"`tacit team service-account {organization_of(principal)}` makes another one.",
+                hint=f"`tacit team members {organization_of(principal)} --service-account NAME` makes another one.",
             )
         return Principal(account=principal, device="")
 

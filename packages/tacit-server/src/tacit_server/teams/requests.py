@@ -126,7 +126,7 @@ class Requests:
         if self._says_already(who, team, memory):
             raise InvalidInput(
                 f"{team} shares this already.",
-                hint="`tacit sync` brings it to this device, and `tacit list` shows it.",
+                hint="`tacit devices sync` brings it to this device, and `tacit list` shows it.",
             )
         body = _Body(statement=replace(checked, content=memory.content), name=entered.name)
         request_id = new_id("req", now_ms=now_ms, entropy=self._reading.clock.entropy(5))
@@ -141,7 +141,7 @@ class Requests:
             if waiting := transaction.rows(_SAME, values):
                 raise InvalidInput(
                     f"You asked {team} to share this already, and the request {waiting[0][0]} waits.",
-                    hint="`tacit team requests` lists it, and `tacit team withdraw ID` takes it back.",
+                    hint="`tacit team requests` lists it, and `tacit team requests --withdraw ID` takes it back.",
                 )
             transaction.execute(_ADD, values)
             note(transaction, who, "asked to share", request_id, now_ms=now_ms)
@@ -450,7 +450,7 @@ class Requests:
             verb = "move it there" if owner else "add it"
             raise InvalidInput(
                 f"The project {statement.remote or 'without a remote'} {whose}.",
-                hint=f"An administrator can {verb}: run `tacit team project {team}` in the folder of the project.",
+                hint=f"An administrator can {verb}: run `tacit team members {team} --project` in the folder of the project.",
             )
 
     def _find(self, entered: Entered, who: Principal, request_id: str) -> ShareRequest:

@@ -179,7 +179,7 @@ class DigestReader:
         matches = exact or by_prefix
         if len(matches) == 1:
             return matches[0]
-        hint = "Name it as host/id: `tacit digest --project` and `tacit why` show sessions."
+        hint = "Name it as host/id: `tacit sessions --project` and `tacit why` show sessions."
         if matches:
             raise NotFound(f"{len(matches)} sessions begin with {name!r}.", hint=hint)
         raise NotFound(f"No session is called {name!r}.", hint=hint)

@@ -174,7 +174,7 @@ class Purger:
         learned = tuple(memory for memory in memories if _session_of(memory) in inside)
         exists = not states.keys().isdisjoint(family) or bool(names_of_sessions(self._store, family))
         if not (learned or exists):
-            raise NotFound(f"There is no session {key}.", hint="`tacit digest --project` names sessions.")
+            raise NotFound(f"There is no session {key}.", hint="`tacit sessions --project` names sessions.")
         return PurgeTarget(memories=learned, sessions=family)
 
     def _list(self, where: MemoryFilter, scope: ScopeFilter) -> tuple[Memory, ...]:

@@ -100,7 +100,7 @@ class LevelRow:
         coverage: share of the needed memories that prompts bring, in addition to the start pack.
         wrongful: share of the prompts that deserve nothing and get something.
         tokens: mean of all prompts.
-        tuned: fitted to this store by `tacit tune`.
+        tuned: fitted to this store by `tacit config tune`.
     """
 
     name: LevelName

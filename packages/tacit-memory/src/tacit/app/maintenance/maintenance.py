@@ -184,7 +184,7 @@ def _words_of(name: JobName, error: BaseException) -> tuple[str, str]:
     if isinstance(error, _JobCancelled):
         return "The daemon ended before the job was done.", "Start it again; finished parts are kept."
     _LOG.error("the job %s failed: %s", name, type(error).__name__)
-    return f"Tacit failed with {type(error).__name__}.", "`tacit logs` has the details."
+    return f"Tacit failed with {type(error).__name__}.", "`tacit status --log` has the details."
 
 
 # Background maintenance of the store: rescans for secrets, upkeep. In: the parts. Out: reports.

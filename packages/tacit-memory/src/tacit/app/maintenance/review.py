@@ -733,7 +733,7 @@ class Review:
         if not versions:
             raise NotFound(
                 f"Nothing that holds was learned in the session {key}.",
-                hint="`tacit learned` shows what a session taught; a session is named host/id.",
+                hint="`tacit sessions --learned` shows what a session taught; a session is named host/id.",
             )
         return self._take_back(versions, expected=expected, rejects=True)
 

@@ -1020,7 +1020,7 @@ def step_command(step: RemedyStep, memory_id: str) -> str:
         case RemedyKind.PIN:
             return f"{edit} --pin"
         case RemedyKind.UNMUTE:
-            return "tacit unmute"
+            return "tacit sessions --unmute"
         case RemedyKind.CONFIRM | RemedyKind.NEW_SESSION | RemedyKind.OPT_IN:
             return ""
 

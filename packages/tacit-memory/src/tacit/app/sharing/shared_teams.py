@@ -144,7 +144,7 @@ class SharedTeams:
         ]
         refused: TacitError = NotFound(
             f"No team on a server shares {memory.id}.",
-            hint="If it was accepted just now, run `tacit sync` first. If it was accepted with other words, these have an id of their own in `tacit list`. `tacit unshare ID --git` removes a file.",
+            hint="If it was accepted just now, run `tacit devices sync` first. If it was accepted with other words, these have an id of their own in `tacit list`. `tacit share ID --git --stop` removes a file.",
         )
         done: SharedMemory | None = None
         for team, shared in shared_as:  # several teams may share what the user's own memory says
@@ -356,7 +356,7 @@ def _team_for(statement: SharedStatement, teams: Sequence[TeamMembership]) -> st
     if statement.remote:
         raise InvalidInput(
             f"No team of yours has the project {statement.remote}.",
-            hint="An administrator of a team can add it with `tacit team project TEAM` in its folder.",
+            hint="An administrator of a team can add it with `tacit team members TEAM --project` in its folder.",
         )
     if len(writable) != 1:
         names = ", ".join(writable) or "none"

@@ -157,7 +157,7 @@ _COUNTS = (
     ),
     (
         "vectors AS v JOIN identities AS i ON i.number = v.identity WHERE length(v.vector) <> 2 * i.dimensions",
-        "{} vectors have the wrong length; `tacit reindex` renews them.",
+        "{} vectors have the wrong length; `tacit doctor --reindex` renews them.",
     ),
     (
         (

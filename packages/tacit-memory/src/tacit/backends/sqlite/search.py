@@ -687,7 +687,7 @@ def _refuse_other_embedder(
     if row is not None:
         raise EmbedderMismatch(
             f"The stored vectors belong to {EmbedderIdentity(name=row[0], dimensions=row[1])}, the query to {identity}.",
-            hint="Run `tacit reindex` to renew them.",
+            hint="Run `tacit doctor --reindex` to renew them.",
         )
 
 

@@ -1,26 +1,16 @@
-"""`tacit learn`: have sessions written up by the language model of the settings. In: options. Out: what was learned, or the requests."""
+"""`tacit sessions --write-up`: have sessions written up by the language model of the settings. In: options. Out: what was learned, or the requests."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-
-from tacit.cli.terminal.arguments import AsJson
 
 NO_MODEL = "No language model is set. To set one: `tacit config set capture.extractor.provider claude`."
 
 
-def learn(
-    past: Annotated[
-        bool, typer.Option("--past", help="Include sessions that were imported with --write-up.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the full text of each request, and send nothing.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Ask the language model in your settings (capture.extractor) to write up waiting sessions and to compare new statements."""
+def learn(*, past: bool, dry_run: bool, as_json: bool) -> None:
+    """Ask the language model to write up waiting sessions and to compare new statements; or print the requests."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
 
@@ -59,7 +49,7 @@ def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
             if answer["error"]:
                 return answers
     except KeyboardInterrupt:
-        print_line("Stopped. The rest waits; `tacit learn --past` continues.")
+        print_line("Stopped. The rest waits; `tacit sessions --write-up --past` continues.")
         return answers
 
 
@@ -78,9 +68,7 @@ def estimate(*, past: bool) -> dict[str, Any]:
         day = ask("GET", "/v1/status")["extractor"]
         remaining = max(0, day["tokens_per_day"] - day["tokens"])
         if answer["tokens"] > remaining:
-            summary += (
-                f" Today {remaining:,} are left; for the rest, run `tacit learn --past` on another day."
-            )
+            summary += f" Today {remaining:,} are left; for the rest, run `tacit sessions --write-up --past` on another day."
     return {**answer, "said": summary}
 
 
@@ -96,7 +84,7 @@ def offer_write_up(*, yes: bool, quiet: bool) -> bool:
         return bool(estimated["provider"])
     if not agreed("Send them now?", yes=yes, unattended=False, default=False):
         if not quiet:
-            print_line("Nothing was sent. Run `tacit learn --past` to be asked again.")
+            print_line("Nothing was sent. Run `tacit sessions --write-up --past` to be asked again.")
         return True
     return not any(answer["error"] for answer in write_up(past=True, quiet=quiet))
 

@@ -40,6 +40,13 @@ def purge(
             help="With --source and --matching: in all projects, not only those visible from this folder.",
         ),
     ] = False,
+    secrets: Annotated[
+        bool,
+        typer.Option(
+            "--secrets",
+            help="Nothing but secrets, by today's rules, from everything stored: memories, traces, logs, start blocks, backups, exports.",
+        ),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
     yes: Yes = False,
     cwd: Here = Path(),
@@ -51,8 +58,13 @@ def purge(
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
     folder = str(cwd.absolute())
-    if sum(map(bool, (memory, project, session, source, matching))) != 1:
-        raise typer.BadParameter("Name memories, or use --project, --session, --source or --matching.")
+    if sum(map(bool, (memory, project, session, source, matching, secrets))) != 1:
+        raise typer.BadParameter(
+            "Name memories, or use --project, --session, --source, --matching or --secrets."
+        )
+    if secrets:
+        _purge_secrets(dry_run=dry_run, as_json=as_json)
+        return
     selection = drop_empty(
         ids=memory,
         project=folder if project else "",
@@ -80,6 +92,27 @@ def purge(
         _tell(answer)
     if answer["left"] and not dry_run:
         raise typer.Exit(SOME_PROBLEM)
+
+
+def _purge_secrets(*, dry_run: bool, as_json: bool) -> None:
+    from tacit.cli.connection import ask_with_progress
+    from tacit.cli.terminal.output import print_json, print_line
+
+    report = ask_with_progress(
+        "POST", "/v1/rescan", {"dry_run": dry_run}, "rescan", "looking for secrets", quiet=as_json
+    )
+    if as_json:
+        print_json(report)
+        return
+    would = "would change" if report["dry_run"] else "cleaned"
+    for place, count in (*report["rows"].items(), *report["files"].items()):
+        print_line(f"  {place:<24} {count} {would}")
+    if not report["rows"] and not report["files"]:
+        print_line(
+            "Nothing was found: the stored data holds no secret that the rules recognize.", style="green"
+        )
+    for problem in report["left"]:
+        print_line(f"  left: {problem}", style="yellow")
 
 
 def purge_in_batches(

@@ -14,29 +14,17 @@ import typer
 from tacit.cli.terminal.arguments import (
     AsJson,
     Here,
-    MemoryId,
     Yes,
     drop_empty,
     memory_path,
     session_key,
 )
 
-app = typer.Typer(
-    help="Decide on contradictions and on statements that wait for confirmation; in a terminal, key by key.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 KEYS = "[a]ccept  [e]dit  [r]eject  [m]erge  [k]eep both  [s]kip  [q]uit"
 SHOWN = 10
 """Statements of a change that are shown before it is taken back."""
-_ACTIONS = {"a": "accept", "r": "reject", "m": "merge", "k": "keep"}
-
-
-Everywhere = Annotated[
-    bool, typer.Option("--all", help="All projects, not only those visible from this folder.")
-]
+_KEYS = {"a": "accept", "r": "reject", "m": "merge", "k": "keep"}
+ACTIONS = ("list", "accept", "reject", "edit", "merge", "keep")
 Kinds = Annotated[
     list[str] | None,
     typer.Option("--kind", help="Only this kind; may be repeated."),
@@ -52,119 +40,80 @@ Causes = Annotated[
     ),
 ]
 Words = Annotated[str, typer.Option("--text", help="Only with all of these words, in any order.")]
-Ids = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Ids of memories, or their beginnings or endings. Use options to select many.",
-        show_default=False,
-    ),
-]
-AllThatFit = Annotated[bool, typer.Option("--all", help="All waiting entries that match the other options.")]
-Projects = Annotated[
-    bool, typer.Option("--everywhere", help="In all projects, not only those visible from this folder.")
-]
 
 
-@app.callback()
 def review(
-    ctx: typer.Context,
-    everywhere: Everywhere = False,
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="[list|accept|reject|edit|merge|keep]",
+            help="Accept ends what a statement contradicts; reject: it is not learned again; edit accepts it in better words (--content); "
+            "merge makes one memory of two that say the same; keep lets both hold. Default: on a terminal entry by entry, else list.",
+            show_default=False,
+        ),
+    ] = "",
+    memories: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Ids of memories, or their beginnings or endings. To select many, use options.",
+            show_default=False,
+        ),
+    ] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="To accept or reject: all that match the other options.")
+    ] = False,
+    kind: Kinds = None,
+    source: Sources = None,
+    cause: Causes = None,
+    text: Words = "",
+    content: Annotated[str, typer.Option("--content", help="To edit: the better words.")] = "",
+    into: Annotated[
+        str,
+        typer.Option(
+            "--into", help="To merge: the memory that says the same. Default: the other one of its pair."
+        ),
+    ] = "",
+    everywhere: Annotated[
+        bool, typer.Option("--everywhere", help="In all projects, not only those visible from this folder.")
+    ] = False,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500, help="How many to list.")] = 50,
+    yes: Yes = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Decide on what waits: on a terminal entry by entry with single keys, else list it."""
-    if ctx.invoked_subcommand is not None:
-        return
+    """Decide on contradictions and on statements that wait for confirmation; in a terminal, key by key.
+
+    Example: `tacit review accept mem_3f`
+    """
     from tacit.cli.context import current_context
 
-    folder = "" if everywhere else str(cwd.absolute())
-    if as_json or not current_context().interactive:
-        _list(drop_empty(cwd=folder, limit=50), as_json=as_json)
-        return
-    _walk(folder)
-
-
-@app.command("list")
-def list_(
-    everywhere: Everywhere = False,
-    kind: Kinds = None,
-    source: Sources = None,
-    cause: Causes = None,
-    text: Words = "",
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500, help="How many.")] = 50,
-    cwd: Here = Path(),
-    as_json: AsJson = False,
-) -> None:
-    """List the entries that wait for you, with counts by kind, source and cause."""
-    folder = "" if everywhere else str(cwd.absolute())
-    filters = drop_empty(cwd=folder, kind=kind, source=source, cause=cause, text=text)
-    _list({**filters, "limit": limit}, as_json=as_json)
-
-
-@app.command()
-def accept(
-    memories: Ids = None,
-    all_: AllThatFit = False,
-    kind: Kinds = None,
-    source: Sources = None,
-    cause: Causes = None,
-    text: Words = "",
-    everywhere: Projects = False,
-    cwd: Here = Path(),
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Accept statements. Each ends the statements that it contradicts."""
+    if action and action not in ACTIONS:
+        raise typer.BadParameter(f"{action!r} is none of {', '.join(ACTIONS)}.")
+    named = memories or []
     folder = "" if everywhere else str(cwd.absolute())
     filters = drop_empty(kind=kind, source=source, cause=cause, text=text)
-    _decide_all("accept", memories or [], filters, folder, all_=all_, yes=yes, as_json=as_json)
-
-
-@app.command()
-def edit(
-    memory: MemoryId,
-    content: Annotated[str, typer.Option("--content", help="The better words.")],
-    as_json: AsJson = False,
-) -> None:
-    """Accept a statement in better words. It ends the statements that it contradicts."""
-    _decide(memory, {"action": "accept", "content": content}, as_json=as_json)
-
-
-@app.command()
-def reject(
-    memories: Ids = None,
-    all_: AllThatFit = False,
-    kind: Kinds = None,
-    source: Sources = None,
-    cause: Causes = None,
-    text: Words = "",
-    everywhere: Projects = False,
-    cwd: Here = Path(),
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Reject statements. They are not learned again."""
-    folder = "" if everywhere else str(cwd.absolute())
-    filters = drop_empty(kind=kind, source=source, cause=cause, text=text)
-    _decide_all("reject", memories or [], filters, folder, all_=all_, yes=yes, as_json=as_json)
-
-
-@app.command()
-def merge(
-    memory: MemoryId,
-    into: Annotated[
-        str, typer.Option("--into", help="The memory that says the same. Default: the other one of its pair.")
-    ] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Merge two statements that say the same into one memory with both as evidence."""
-    _decide(memory, drop_empty(action="merge", into=into), as_json=as_json)
-
-
-@app.command()
-def keep(memory: MemoryId, as_json: AsJson = False) -> None:
-    """Keep both statements: they do not contradict each other."""
-    _decide(memory, {"action": "keep"}, as_json=as_json)
+    if action not in ("", "list") and not (named or filters or all_):
+        raise typer.BadParameter(
+            "Name memories, or select them with --all, --kind, --source, --cause or --text."
+        )
+    match action:
+        case "accept" | "reject":
+            _decide_all(action, named, filters, folder, all_=all_, yes=yes, as_json=as_json)
+        case "edit" | "merge" | "keep":
+            if len(named) != 1 or (action == "edit" and not content):
+                raise typer.BadParameter(
+                    f"`tacit review {action}` takes one memory{' and --content' if action == 'edit' else ''}."
+                )
+            body = drop_empty(
+                action="accept" if action == "edit" else action,
+                content=content if action == "edit" else "",
+                into=into if action == "merge" else "",
+            )
+            _decide(named[0], body, as_json=as_json)
+        case "" if current_context().interactive and not (as_json or filters):
+            _walk(folder)
+        case _:
+            _list({**filters, **drop_empty(cwd=folder), "limit": limit}, as_json=as_json)
 
 
 def undo(
@@ -289,7 +238,7 @@ def _list(filters: dict[str, object], *, as_json: bool) -> None:
     if not answer["waiting"] and filters.get("cwd"):
         elsewhere = ask("GET", "/v1/review", {"limit": 1})["waiting"]
         if elsewhere:
-            empty = f"Nothing waits for you here; elsewhere {waiting_line(elsewhere, 'tacit review --all')}."
+            empty = f"Nothing waits for you here; elsewhere {waiting_line(elsewhere, 'tacit review --everywhere')}."
     elif answer["waiting"]:
         empty = f"Nothing that matches waits; in total {waiting_line(answer['waiting'])}."
     print_rows("", ("memory", "content", "contradicts", "why"), rows, empty=empty)
@@ -386,7 +335,7 @@ def _walk(folder: str) -> None:
             return
         if key == "s":
             continue
-        body: dict[str, object] = {"action": _ACTIONS.get(key, "accept")}
+        body: dict[str, object] = {"action": _KEYS.get(key, "accept")}
         if key == "e":
             body["content"] = typer.prompt("Better words", default=memory["content"], err=True)
         _tell(ask("POST", f"/v1/review/{memory['id']}", body)["changes"])

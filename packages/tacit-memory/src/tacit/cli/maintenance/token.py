@@ -14,44 +14,48 @@ from tacit.cli.terminal.arguments import AsJson
 if TYPE_CHECKING:
     from tacit.safety.authority import Authority
 
-app = typer.Typer(
-    name="token",
-    help="Personal tokens: your own scripts speak as you with TACIT_TOKEN, or `Authorization: Bearer` over HTTP.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-Name = Annotated[str, typer.Argument(help="What the token is for, such as the name of a script.")]
+ACTIONS = ("list", "create", "rotate", "revoke")
 
 
-@app.command("create")
-def create(name: Name = "default", as_json: AsJson = False) -> None:
-    """Create a token and show it once. Needs an interactive terminal."""
-    _show(_at_terminal().create(name), name, as_json=as_json)
+def token(
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="[list|create|rotate|revoke]",
+            help="list shows the names, never the tokens; create and rotate show one once, at an interactive terminal only.",
+        ),
+    ] = "list",
+    name: Annotated[
+        str, typer.Argument(help="What the token is for, such as the name of a script.")
+    ] = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Personal tokens: your own scripts speak as you with TACIT_TOKEN, or `Authorization: Bearer` over HTTP.
 
-
-@app.command("rotate")
-def rotate(name: Name = "default", as_json: AsJson = False) -> None:
-    """Replace a token by a new one of the same name, and show it once. Needs an interactive terminal."""
-    authority = _at_terminal()
-    authority.revoke(name)
-    _show(authority.create(name), name, as_json=as_json)
-
-
-@app.command("revoke")
-def revoke(name: Name = "default", as_json: AsJson = False) -> None:
-    """Revoke a token. Scripts that use it then speak as an agent."""
+    Example: `tacit token create nightly-import`
+    """
     from tacit.cli.terminal.output import print_json, print_line
 
-    _authority().revoke(name)
-    if as_json:
-        print_json({"revoked": name})
-        return
-    print_line(f"revoked {name}")
+    match action:
+        case "create":
+            _show(_at_terminal().create(name), name, as_json=as_json)
+        case "rotate":
+            authority = _at_terminal()
+            authority.revoke(name)
+            _show(authority.create(name), name, as_json=as_json)
+        case "revoke":
+            _authority().revoke(name)
+            if as_json:
+                print_json({"revoked": name})
+            else:
+                print_line(f"revoked {name}")
+        case "list":
+            _list(as_json=as_json)
+        case _:
+            raise typer.BadParameter(f"{action!r} is none of {', '.join(ACTIONS)}.")
 
 
-@app.command("list")
-def list_(as_json: AsJson = False) -> None:
-    """Show the names of valid tokens, never the tokens."""
+def _list(*, as_json: bool) -> None:
     from datetime import UTC, datetime
 
     from tacit.cli.terminal.output import print_json, print_rows

@@ -1,4 +1,4 @@
-"""`tacit stats`: what is stored, what injections were good for, and how they went over time.
+"""`tacit status --stats`: what is stored, what injections were good for, and how they went over time.
 
 In: arguments. Out: tables and plots, JSON, or one HTML file that needs no other. The daemon counts; nothing is counted here.
 """
@@ -6,39 +6,17 @@ In: arguments. Out: tables and plots, JSON, or one HTML file that needs no other
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
-
-import typer
-
-from tacit.cli.terminal.arguments import AsJson
+from typing import Any
 
 DAY_MS = 86_400_000
 
 
-def stats(
-    impact: Annotated[
-        bool,
-        typer.Option(
-            "--impact", help="Only the benefit of injections, compared with memories that were not injected."
-        ),
-    ] = False,
-    days: Annotated[int, typer.Option("--days", min=1, max=730, help="How far back charts go.")] = 30,
-    as_json: AsJson = False,
-) -> None:
-    """Count what is stored and used; chart injections, silences, latency and tokens; compare sessions with and without memory."""
+def show_stats(days: int, *, as_json: bool) -> None:
+    """Print what is stored and used, and how injections went in the last `days`."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json
 
-    answer = ask("GET", "/v1/stats", {})
-    if impact:
-        if as_json:
-            print_json({name: answer[name] for name in ("impact", "rate", "baseline")})
-        else:
-            from tacit.cli.statistics import tables
-
-            tables.impact(answer)
-        return
-    facts = {**answer, **_over_time(days)}
+    facts = {**ask("GET", "/v1/stats", {}), **_over_time(days)}
     if as_json:
         print_json(facts)
     else:

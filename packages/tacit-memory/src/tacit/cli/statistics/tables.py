@@ -1,4 +1,4 @@
-"""The numbers of `tacit stats`: rows and texts, and the tables of the terminal, with bars of block characters.
+"""The numbers of `tacit status --stats`: rows and texts, and the tables of the terminal, with bars of block characters.
 
 In: the API's answers. Out: rows for the HTML file (`page`), or lines.
 """
@@ -215,9 +215,7 @@ def feedback_text(series: dict[str, Any]) -> str:
     """Describe the user's verdicts on injections."""
     feedback = series["feedback"]
     if feedback["precision"] is None:
-        return (
-            "Precision: nobody has said yet what was useful (`tacit wrong ID`, or the buttons of the page)."
-        )
+        return "Precision: nobody has said yet what was useful (`tacit edit ID --wrong`, or the buttons of the page)."
     judged = feedback["useful"] + feedback["wrong"]
     return f"Precision: {percent(feedback['precision'])} of {judged} judged injections were useful; {feedback['missed']} were missed."
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+MOST_OFFERED, OFFER_TIMEOUT_S = 200, 1.0
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -45,9 +46,33 @@ SensitivityText = Annotated[
         help="Where it may appear: public, project, session (this session only), restricted (never shown to an agent).",
     ),
 ]
+
+
+def offer_memories(incomplete: str) -> list[tuple[str, str]]:
+    """Complete an id: those of the newest memories that are visible here, if a daemon runs. A shell waits, so nothing is started and nothing fails."""
+    from tacit.cli.connection import ask_running
+    from tacit.errors import TacitError
+
+    query = {"cwd": str(Path.cwd()), "limit": MOST_OFFERED, "status": ["quarantined", "active"]}
+    try:
+        memories = ask_running("GET", "/v1/memories", query, timeout_s=OFFER_TIMEOUT_S)["memories"]
+    except (TacitError, OSError):
+        return []
+    # The words of a memory may be anybody's: nothing in them reaches the terminal as a command to it.
+    return [
+        (m["id"], "".join(ch for ch in " ".join(m["content"].split())[:60] if ch.isalnum() or ch in " .,_-"))
+        for m in memories
+        if m["id"].startswith(incomplete) or (incomplete and m["id"].endswith(incomplete))
+    ]
+
+
 MemoryId = Annotated[
     str,
-    typer.Argument(help="Id of a memory, or the beginning or end of it.", show_default=False),
+    typer.Argument(
+        help="Id of a memory, or the beginning or end of it.",
+        show_default=False,
+        autocompletion=offer_memories,
+    ),
 ]
 Previous = Annotated[
     str, typer.Option("--previous", help="With --surface prompt: the end of the agent's last message.")

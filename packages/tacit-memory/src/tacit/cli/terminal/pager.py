@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import pydoc
 import shutil
 import sys
 from collections.abc import Generator, Sequence
@@ -18,27 +17,19 @@ from typing import TextIO
 from tacit.config.environment import variables
 
 OPTION = "--no-pager"
-PAGED = frozenset({
-    "config agents", "config diff", "config explain", "config get", "config schema", "context", "devices", "digest", "learned", "list",
-    "logs", "recall", "review list", "show", "stats", "status", "team", "team audit", "team members", "team requests", "token list", "why",
-    "why-not",
-})  # fmt: skip
-"""Commands that only print, as they are typed."""
-GROUPS = frozenset(name.partition(" ")[0] for name in PAGED if " " in name) | {"devices"}
-"""First words of commands that have a second one."""
-FOLLOWS = ("--json", "-f", "--follow", "--help", "-h")
-"""Options with which a command prints no answer for people, or does not end."""
+PAGED = frozenset({"config", "list", "recall", "sessions", "show", "status", "why", "why-not"})
+"""Commands that only print."""
+UNPAGED = ("--json", "--write-up", "--help", "-h")
+"""Options with which a command prints no answer for people, or asks and works for long."""
 LESS_OPTIONS = "FRX"
 """Colors are kept, the screen is left as it is; as git sets it."""
 
 
 def is_paged(arguments: Sequence[str]) -> bool:
     """Whether the command that these arguments name is paged."""
-    if OPTION in arguments or any(argument in FOLLOWS for argument in arguments):
+    if OPTION in arguments or any(argument in UNPAGED for argument in arguments):
         return False
-    words = [argument for argument in arguments if not argument.startswith("-")]
-    in_group = bool(words) and words[0] in GROUPS and len(words) > 1
-    return " ".join(words[: 2 if in_group else 1]) in PAGED
+    return next((word for word in arguments if not word.startswith("-")), "") in PAGED
 
 
 @contextlib.contextmanager
@@ -62,7 +53,9 @@ def paged(arguments: Sequence[str]) -> Generator[None]:
             out.flush()
         else:
             os.environ.setdefault("LESS", LESS_OPTIONS)
-            pydoc.pager(text)
+            import click
+
+            click.echo_via_pager(text)
 
 
 def _somebody_reads(out: TextIO) -> bool:

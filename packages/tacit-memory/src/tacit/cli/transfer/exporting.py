@@ -36,10 +36,20 @@ def export(
     here: Annotated[
         bool, typer.Option("--here", help="Only memories visible from the folder, not the whole store.")
     ] = False,
+    teams: Annotated[
+        bool,
+        typer.Option(
+            "--teams",
+            help="Instead: everything that the server holds about you in your teams, as JSON: memberships, shared memories, requests.",
+        ),
+    ] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Export memories. `tacit import` reads both formats."""
+    """Export memories. `tacit import` reads both formats.
+
+    Example: `tacit export --format markdown -o memories.md`
+    """
     from tacit.app.wiring import open_engine
     from tacit.cli.context import current_context
     from tacit.cli.terminal.interaction import Progress
@@ -49,6 +59,9 @@ def export(
 
     if as_json and output is None:
         raise InvalidInput("--json tells what was written to a file.", hint="Name one with --output.")
+    if teams:
+        _export_teams(output, as_json=as_json)
+        return
     speaker = Speaker.USER if current_context().user_speaks else Speaker.AGENT
     if speaker is Speaker.AGENT:
         print_warning(PARTIAL)
@@ -74,3 +87,27 @@ def export(
         print_json({"path": str(target), "format": form.value, "bytes": size})
     else:
         print_line(f"Written to {target}. It holds what you told Tacit: keep it as private as that.")
+
+
+def _export_teams(output: Path | None, *, as_json: bool) -> None:
+    import json
+
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import format_count, print_json, print_line
+    from tacit.errors import InvalidInput
+
+    owned = ask("GET", "/v1/teams/mine")["owned"]
+    if output is None:
+        print_json(owned)
+        return
+    try:
+        output.touch(mode=0o600, exist_ok=False)
+        output.write_text(json.dumps(owned, ensure_ascii=False, indent=2), "utf-8")
+    except OSError as error:
+        raise InvalidInput(
+            f"{output} cannot be written: {error.strerror or error}.", hint="Give another file with --output."
+        ) from error
+    if as_json:
+        print_json({"path": str(output), "memories": len(owned["memories"])})
+        return
+    print_line(f"Wrote {format_count(len(owned['memories']))} to {output}.")

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from typer.core import TyperGroup
 
 from tacit.cli.terminal.arguments import AsJson, Here
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from tacit.app.transfer.report import ImportLine, ImportOptions, ImportReport
     from tacit.errors import TacitError
 
+TRANSCRIPTS = "transcripts"
+"""The word that stands before past sessions; a file of this name is `./transcripts`."""
 SHOWN = 40
 """Lines of one sort that a person is shown."""
 SIGNS = {
@@ -35,19 +36,14 @@ SIGNS = {
 """Sign, colour and words of what becomes of a statement, in the order of the report."""
 
 
-class PathFirst(TyperGroup):
-    """A group in which `tacit import PATH` means `tacit import files PATH`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command in where a path stands in its place."""
-        if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
-            args = ["files", *args]
-        return super().parse_args(ctx, args)
-
-
-def files(
-    path: Annotated[
-        list[Path], typer.Argument(help="Files and folders; `tacit import PATH` does.", show_default=False)
+def import_(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH...|transcripts [PATH...]",
+            help="Files and folders; or the word `transcripts` for past sessions, by default for all that the agents on this machine keep.",
+            show_default=False,
+        ),
     ],
     tool: Annotated[
         str, typer.Option("--from", help="The tool that wrote the files; auto = detected by content.")
@@ -78,14 +74,62 @@ def files(
         bool,
         typer.Option("--forget-removed", help="Forget the memories that were deleted from an edited file."),
     ] = False,
+    host: Annotated[
+        str, typer.Option("--host", help="Transcripts: only sessions of this host, such as codex.")
+    ] = "",
+    since: Annotated[
+        str, typer.Option("--since", help="Transcripts: only sessions that ended since this day, YYYY-MM-DD.")
+    ] = "",
+    server: Annotated[
+        str,
+        typer.Option(
+            "--server", help="Transcripts: a running OpenCode server, such as http://127.0.0.1:4096."
+        ),
+    ] = "",
+    subagents: Annotated[
+        bool, typer.Option("--subagents", help="Transcripts: also learn from subagents.")
+    ] = False,
+    write_up: Annotated[
+        bool,
+        typer.Option(
+            "--write-up",
+            help="Transcripts: ask the language model in your settings to write them up, the newest first.",
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before sessions are sent.")] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Import exports of Tacit, edited Markdown, rule files, and the memories of other tools. The format is detected by content.
+    """Learn from what other tools kept, from exports and edited Markdown, and from past sessions. The format is detected by content.
 
     Sugar, mcp-memory-service, claude-mem, mem0, basic-memory, memory banks, MEMORY.md. Their statements wait for you
-    unless you pass --mine. A second run adds nothing.
+    unless you pass --mine. A second run adds nothing. Example: `tacit import transcripts --host codex`
     """
+    of_files = (tool != "auto", mine, universal, any_project, project is not None, again, forget_removed)
+    of_sessions = (host, since, server, subagents, write_up)
+    if any(of_files if what[0] == TRANSCRIPTS else of_sessions):
+        raise typer.BadParameter(
+            "--host, --since, --server, --subagents and --write-up go with `tacit import transcripts`;"
+            " --from, --mine, --universal, --any-project, --project, --again and --forget-removed with files."
+        )
+    if what[0] == TRANSCRIPTS:
+        options: dict[str, object] = {
+            "since_ms": _moment(since),
+            "subagents": subagents,
+            "dry_run": dry_run,
+            "write_up": write_up,
+        }
+        _import_transcripts(
+            [Path(name) for name in what[1:]],
+            options,
+            host=host,
+            server=server,
+            yes=yes,
+            cwd=cwd,
+            as_json=as_json,
+        )
+        return
+    path = [Path(name) for name in what]
     from tacit.config.environment import one_thread_for_arrays
 
     one_thread_for_arrays()  # before numpy is loaded
@@ -94,7 +138,7 @@ def files(
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
-    options = ImportOptions(
+    wanted = ImportOptions(
         tool=tool,
         vouched=mine,
         universal=universal,
@@ -112,7 +156,7 @@ def files(
     try:
         reports.extend(
             _take_or_refuse(
-                engine, source.absolute(), str(cwd.absolute()), options, alone=len(path) == 1, quiet=as_json
+                engine, source.absolute(), str(cwd.absolute()), wanted, alone=len(path) == 1, quiet=as_json
             )
             for source in path
         )
@@ -230,59 +274,27 @@ def _show(line: ImportLine, sign: str, style: str) -> None:
     print_line(f"{sign} {place}{words}{why}", style=style)
 
 
-app = typer.Typer(
-    name="import",
-    cls=PathFirst,
-    help="Learn from what other tools kept: `tacit import PATH`, or `tacit import transcripts` for past sessions.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 COUNTED = ("added", "merged", "superseded", "contradicted", "retired", "skipped", "failed", "handovers")
 
 
-app.command("files")(files)
-
-
-@app.command("transcripts")
-def transcripts(
-    path: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Files and folders. Default: all that the agents on this machine keep."),
-    ] = None,
-    host: Annotated[str, typer.Option("--host", help="Only sessions of this host, such as codex.")] = "",
-    since: Annotated[
-        str, typer.Option("--since", help="Only sessions that ended since this day, YYYY-MM-DD.")
-    ] = "",
-    server: Annotated[
-        str, typer.Option("--server", help="A running OpenCode server, such as http://127.0.0.1:4096.")
-    ] = "",
-    subagents: Annotated[bool, typer.Option("--subagents", help="Also learn from subagents.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be read.")] = False,
-    write_up: Annotated[
-        bool,
-        typer.Option(
-            "--write-up", help="Ask the language model in your settings to write them up, the newest first."
-        ),
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before sessions are sent.")] = False,
-    cwd: Here = Path(),
-    as_json: AsJson = False,
+def _import_transcripts(
+    path: list[Path],
+    options: dict[str, object],
+    *,
+    host: str,
+    server: str,
+    yes: bool,
+    cwd: Path,
+    as_json: bool,
 ) -> None:
-    """Learn from past sessions of coding agents. The format is detected by content. A second run adds nothing."""
     from tacit.cli.connection import ask, ask_all
     from tacit.cli.maintenance.learn import offer_write_up
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
-    since_ms = _moment(since)
-    body: dict[str, object] = {"host": host, "since_ms": since_ms}
+    body: dict[str, object] = {"host": host, "since_ms": options["since_ms"]}
     folder = str(cwd.absolute())
-    paths = [str(file.absolute()) for file in path or ()]
-    options: dict[str, object] = {
-        "since_ms": since_ms,
-        "subagents": subagents,
-        "dry_run": dry_run,
-        "write_up": write_up,
-    }
+    paths = [str(file.absolute()) for file in path]
+    dry_run, write_up = bool(options["dry_run"]), bool(options["write_up"])
     if server:
         report = {**dict.fromkeys(COUNTED, 0), **ask("POST", "/v1/backfill", {**options, "server": server})}
     else:

@@ -114,6 +114,6 @@ def prove(job: ProofJob) -> ProbeResult:
         answer = as_mapping(cast("object", json.loads(finished.out or "{}")))
     except ValueError:
         answer = as_mapping(None)
-    advice = "The hook's command ran and found nothing: see `tacit logs` and `tacit status`."
+    advice = "The hook's command ran and found nothing: see `tacit status --log` and `tacit status`."
     found = job.nonce in str(answer.get("additional_context", ""))
     return judge_answer(finished, found, "additional_context", advice)

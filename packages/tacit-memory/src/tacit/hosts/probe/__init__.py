@@ -251,7 +251,7 @@ def judge(finished: Finished, stub: StubModel, *, nonce: str, host: str) -> Prob
     else:
         advice = (
             f"{host} asked the model, but without the memory. The hooks did not run or found nothing: "
-            "see `tacit logs` and `tacit status`, and whether the host's settings disable hooks or plugins."
+            "see `tacit status --log` and `tacit status`, and whether the host's settings disable hooks or plugins."
         )
     return ProbeResult(
         ok=False, where=(), took_ms=finished.took_ms, advice=advice, requests=len(requests), output_end=end
@@ -317,7 +317,7 @@ def prove_server(job: ProofJob, keys: Sequence[str]) -> ProbeResult:
         finished = prove_command(job, command, "".join(f"{json.dumps(message)}\n" for message in messages))
     except OSError as error:
         return not_run(f"{command[0]} cannot be started ({error.strerror}). Install it again.")
-    advice = "The server that the file names ran and did not answer with the memory: see `tacit logs` and `tacit status`."
+    advice = "The server that the file names ran and did not answer with the memory: see `tacit status --log` and `tacit status`."
     return judge_answer(finished, job.nonce in _answer(finished.out), "answer of memory_search", advice)
 
 
